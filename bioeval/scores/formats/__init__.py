@@ -655,13 +655,13 @@ def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> 
         subjects = np.column_stack([subject[enrolled], subject[probe]])
     notes: tuple[Message, ...] = ()
     genuine = listed.genuine
-    if genuine is None and subjects is None:
-        raise fault(
-            listed.path,
-            f"does not mark genuine pairs, and {templates.path} has no subjects",
-            "expected 1 or 0 after the two templates, or `labels` with subject_id",
-        )
     if genuine is None:
+        if subjects is None:
+            raise fault(
+                listed.path,
+                f"does not mark genuine pairs, and {templates.path} has no subjects",
+                "expected 1 or 0 after the two templates, or `labels` with subject_id",
+            )
         no_person = ids_of_no_person(arguments.peek("distractor_ids"))
         genuine, is_attempt = classes_of_subjects(subjects[:, 0], subjects[:, 1], no_person)
         if not is_attempt.all():
