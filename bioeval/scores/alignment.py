@@ -16,7 +16,7 @@ from bioeval.scores.cells import Mask
 from bioeval.scores.codes import CodedSides
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
-from bioeval.scores.sides import Keys, as_names, distinct_texts, example, in_place, places
+from bioeval.scores.sides import Keys, as_names, distinct_texts, example, in_place, places, united
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -185,7 +185,14 @@ def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Alig
         pairs = _parts(first, second, common)
         if not unordered:
             return pairs
-        return pairs._replace(second=_in_order_of_sides(pairs.first, pairs.second))
+        # The sides of each pair in the order of the first system.
+        templates, other_templates = pairs.first.pairs.templates, pairs.second.pairs.templates
+        place = places(as_names(other_templates.values), as_names(templates.values))
+        is_exchanged = templates.a != place[other_templates.a]
+        if not is_exchanged.any():
+            return pairs
+        exchanged = pairs.second.pairs.exchanged(is_exchanged)
+        return pairs._replace(second=pairs.second.with_pairs(exchanged))
     keys = first.pair_keys, second.pair_keys
     are_named = all(x.names is not None for x in keys)
     are_numbered = all(x.numbers is not None for x in keys) and any(x.stated for x in keys)
@@ -214,7 +221,18 @@ def _are_distinct(sides: CodedSides) -> bool:
 def _common_keys(
     sides: CodedSides, other_sides: CodedSides, unordered: bool, systems: Sequence[str]
 ) -> _Common:
-    keys, other_keys = _keys_of_pairs(sides, other_sides, unordered)
+    """Return the common pairs of both systems, by the names of both sides."""
+    import pandas as pd
+
+    # A key for each pair; pairs of the same names have the same key.
+    all_names, other_number = united(sides.values, other_sides.values)
+    both_keys = []
+    for number, coded in ((np.arange(len(sides.values)), sides), (other_number, other_sides)):
+        a, b = number[coded.a].astype(np.int64), number[coded.b].astype(np.int64)
+        if unordered:
+            a, b = np.minimum(a, b), np.maximum(a, b)
+        both_keys.append(pd.Index(a * len(all_names) + b))
+    keys, other_keys = both_keys
     if keys.has_duplicates or other_keys.has_duplicates:
         if np.array_equal(keys, other_keys):
             return _Common(None, None, [])
@@ -224,27 +242,6 @@ def _common_keys(
         )
     examples = [f"{x.values[x.a[0]]!r} with {x.values[x.b[0]]!r}" for x in (sides, other_sides)]
     return _common_of_both(keys, other_keys, "pairs", systems, examples)
-
-
-def _keys_of_pairs(
-    sides: CodedSides, other_sides: CodedSides, unordered: bool
-) -> tuple[pd.Index, pd.Index]:
-    """Return a key for each pair of both systems; pairs of the same names have the same key."""
-    import pandas as pd
-
-    number = np.arange(len(sides.values))
-    other_number = places(as_names(other_sides.values), as_names(sides.values))
-    is_new = other_number < 0
-    other_number[is_new] = len(sides.values) + np.arange(np.count_nonzero(is_new))
-    name_count = len(sides.values) + len(other_sides.values)
-    keys = []
-    for number_of_name, coded in ((number, sides), (other_number, other_sides)):
-        a = number_of_name[coded.a].astype(np.int64)
-        b = number_of_name[coded.b].astype(np.int64)
-        if unordered:
-            a, b = np.minimum(a, b), np.maximum(a, b)
-        keys.append(pd.Index(a * name_count + b))
-    return keys[0], keys[1]
 
 
 def _common(keys: Keys, other_keys: Keys, noun: str, systems: Sequence[str]) -> _Common:
@@ -306,20 +303,12 @@ def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None = 
     return scores.select(probes=probes, gallery=gallery)
 
 
-def _in_order_of_sides(reference: Scores, scores: Scores) -> Scores:
-    templates = reference.pairs.templates
-    other_templates = scores.pairs.templates
-    assert templates is not None and other_templates is not None
-    place = places(as_names(other_templates.values), as_names(templates.values))
-    is_exchanged = templates.a != place[other_templates.a]
-    if not is_exchanged.any():
-        return scores
-    return scores.with_pairs(scores.pairs.exchanged(is_exchanged))
-
-
 def _common_attempts_of_lists(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
     """Leave out of both systems each attempt that either system lacks."""
-    is_attempt = [_attempted_pairs(system) for system in (first, second)]
+    is_attempt = []  # rejected failures are attempts, excluded failures are not
+    for system in (first, second):
+        excludes = system.nan == "exclude" and system.dtype.kind == "f"
+        is_attempt.append(~np.isnan(system.values) if excludes else np.ones(system.shape, bool))
     if np.array_equal(is_attempt[0], is_attempt[1]):
         return Aligned(first, second, [])
     common = np.flatnonzero(is_attempt[0] & is_attempt[1])
@@ -340,7 +329,12 @@ def _common_attempts_of_matrices(first: Scores, second: Scores, systems: Sequenc
         is_common = is_attempt[0] & is_attempt[1]
         for i, (scores, mask) in enumerate(zip((first, second), masks, strict=True)):
             lacking[i] += int(np.count_nonzero(is_attempt[i] & ~is_common))
-            mask[low:high] = np.where(is_common, _classes(scores, low, high), Mask.IGNORE)
+            if knows_people(scores):
+                genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
+                classes = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
+            else:
+                classes = scores.cells.read_mask(low, high)
+            mask[low:high] = np.where(is_common, classes, Mask.IGNORE)
     if not any(lacking):
         return Aligned(first, second, [])
     first, second = (
@@ -352,21 +346,6 @@ def _common_attempts_of_matrices(first: Scores, second: Scores, systems: Sequenc
 
 def _not_in_common(noun: str, systems: Sequence[str], lacking: Sequence[int]) -> Message:
     return Message("not-in-common", what=noun, left_out=dict(zip(systems, lacking, strict=True)))
-
-
-def _attempted_pairs(scores: Scores) -> np.ndarray:
-    """Return which pairs are attempts: rejected failures are, excluded failures are not."""
-    if scores.nan == "exclude" and scores.dtype.kind == "f":
-        return ~np.isnan(scores.values)
-    return np.ones(scores.shape[0], dtype=bool)
-
-
-def _classes(scores: Scores, low: int, high: int) -> np.ndarray:
-    """Return the classes of rows ``low:high``, as values of :class:`Mask`."""
-    if not knows_people(scores):
-        return scores.cells.read_mask(low, high)
-    genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
-    return np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
 
 
 def require_same(first: Scores, second: Scores) -> None:

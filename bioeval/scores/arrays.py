@@ -120,8 +120,14 @@ def doubt_of_square(values: np.ndarray, similarity: bool) -> str:
     diagonal = values.diagonal()
     is_finite = np.isfinite(diagonal)
     own = diagonal[is_finite].astype(np.float64)
-    if not len(own) or len(np.unique(own)) == 1 or _is_symmetric(values):
+    if not len(own) or len(np.unique(own)) == 1:
         return ""
+    with np.errstate(over="ignore", invalid="ignore"):  # also for NaN of damaged files
+        floats = values.astype(np.float64)
+        np.fill_diagonal(floats, 0.0)
+        largest = np.abs(floats[np.isfinite(floats)]).max(initial=0.0)
+        if np.allclose(floats, floats.T, rtol=0.0, atol=1e-5 * largest, equal_nan=True):
+            return ""
     nearest = np.fmax.reduce if similarity else np.fmin.reduce
     shares = [(diagonal == nearest(values, axis=axis))[is_finite].mean() for axis in (0, 1)]
     if not similarity and own.min() >= 0:
@@ -138,15 +144,6 @@ def _is_half(values: np.ndarray) -> bool:
     if (values[0, 1:] == value).all():
         return False
     return bool((values[np.tril_indices(len(values), -1)] == value).all())
-
-
-def _is_symmetric(values: np.ndarray) -> bool:
-    with np.errstate(invalid="ignore"):  # NaN of damaged files may raise a warning
-        values = values.astype(np.float64)
-    np.fill_diagonal(values, 0.0)
-    largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.allclose(values, values.T, rtol=0.0, atol=1e-5 * largest, equal_nan=True)
 
 
 def as_index(index: Any, length: int, input_name: str) -> np.ndarray:

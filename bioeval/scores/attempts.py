@@ -132,11 +132,6 @@ def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np
         yield low + row, column, genuine
 
 
-def has_rules(scores: ScoreData) -> bool:
-    """Whether a protocol leaves out comparisons of two templates."""
-    return bool(scores.exclusions.rules) or isinstance(scores.cells.mask, ProtocolMask)
-
-
 def left_out_by_protocol(scores: ScoreData, rows: np.ndarray) -> np.ndarray:
     """Return which cells of some rows are to have no comparison.
 
@@ -189,7 +184,7 @@ class Completeness:
             return COMPLETE
         probe_count, gallery_count = scores.shape
         missing, left_out = np.zeros((2, probe_count), dtype=np.int64)
-        rules = has_rules(scores)
+        rules = bool(scores.exclusions.rules) or isinstance(scores.cells.mask, ProtocolMask)
         itself = columns_of_probes(scores)
         for low, high in row_spans(probe_count, gallery_count):
             absent = scores.cells.missing(low, high, scores.nan == "exclude")

@@ -161,11 +161,8 @@ class Block(NamedTuple):
         assert self.columns is not None
         people = self.columns.people
         gallery = people[:, None] if self.transposed else people[None]
-        return self._replace(values=self._fused(fusion), gallery=gallery, columns=None)
-
-    def _fused(self, fusion: str) -> np.ndarray:
+        claims = self._replace(gallery=gallery, columns=None)
         columns = self.columns
-        assert columns is not None
         if columns.layers is not None:  # tiles are laid out in layers, for the nearest template
             people = int(columns.layers[0])
             probes = len(self.probes)
@@ -177,13 +174,14 @@ class Block(NamedTuple):
             nearest = np.empty(shape, dtype=values.dtype)
             loop = nearest_of_row_layers if self.transposed else nearest_in_layers
             loop(values, columns.layers, nearest)
-            return nearest
+            return claims._replace(values=nearest)
         assert columns.starts is not None
         if self.few or fusion != "best":
-            return fused(self.values, columns.starts, fusion, rejected=self.rejected)
+            values = fused(self.values, columns.starts, fusion, rejected=self.rejected)
+            return claims._replace(values=values)
         nearest = np.empty((len(self.values), len(columns.people)), dtype=self.values.dtype)
         fuse_nearest.on_one_thread(self.values, columns.starts, nearest)
-        return nearest
+        return claims._replace(values=nearest)
 
 
 def fused(values: np.ndarray, starts: np.ndarray, fusion: str, *, rejected: bool) -> np.ndarray:

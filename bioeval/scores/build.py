@@ -20,7 +20,7 @@ from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, NAN_POLICIES, Kind, NanP
 from bioeval.base.memory import MEMORY_LIMIT
 from bioeval.base.options import OPTIONS
 from bioeval.scores.attempts import columns_of_probes, left_out_rows
-from bioeval.scores.cells import Cells, as_mask, subjects_of_mask
+from bioeval.scores.cells import as_mask, subjects_of_mask
 from bioeval.scores.codes import Codes
 from bioeval.scores.distances import as_distances
 from bioeval.scores.embeddings import (
@@ -56,7 +56,7 @@ from bioeval.scores.sides import (
     refuse_unknown_names,
     table_in_order,
 )
-from bioeval.scores.top_k import OwnEntries, TopKLists, numbered_from_zero
+from bioeval.scores.top_k import TopKLists, numbered_from_zero, own_entries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,50 +144,15 @@ class _Subjects(NamedTuple):
         return self.probe_ids is self.gallery_ids
 
 
-class MatrixSides(NamedTuple):
-    """The attributes of both sides of a matrix, and its checked mask."""
-
-    attributes: Attributes
-    mask: np.ndarray | None
-    #: The labels of one set in the other order are those at these rows, see `InOrder`.
-    other_order: np.ndarray | None
-
-
 def sides_of_matrix(
     values: Any, shape: tuple[int, int], mask: Any, given: SideArguments, no_person: Sequence[Any]
-) -> MatrixSides:
-    """Return both sides of a matrix.
+) -> tuple[Attributes, np.ndarray | None, np.ndarray | None]:
+    """Return the attributes of both sides of a matrix, its checked mask, and the other order.
 
     `values` are the scores as they were given: a table may name its rows and columns. `no_person`
-    are labels of no person.
+    are labels of no person. The labels of one set in the other order are those at the rows that are
+    returned, see :class:`bioeval.scores.sides.InOrder`.
     """
-    probe, gallery = _given_sides(values, mask, given)
-    for side in (probe, gallery):
-        side.join(given.names)
-    one_side = shape[0] == shape[1] and gallery.labels is None and gallery.meta is None
-    keys = probe.keys, (probe if one_side else gallery).keys
-    brought = table_in_order(mask, keys, "`mask`")
-    mask, remarks = brought.values, brought.remarks
-    subjects = _subjects_of_sides(probe, gallery, mask, shape)
-    probe_meta = as_meta(probe.meta, shape[0], "probe_meta")
-    gallery_meta = as_meta(gallery.meta, shape[1], "gallery_meta")
-    if subjects.is_one_set:
-        gallery_meta = probe_meta
-    attributes = _attributes(subjects, (probe_meta, gallery_meta), keys, given.names)
-    if subjects.is_labelled:
-        ids = attributes["probe_ids"], subjects.gallery_ids
-        attributes["_codes"] = codes = subjects.codes.apart(no_person, *ids)
-        mask = None if mask is None else as_mask(mask, shape, codes)
-    attributes |= {
-        "remarks": tuple(probe.remarks | gallery.remarks | dict.fromkeys(remarks)),
-        "_without_gallery_labels": subjects.is_labelled and gallery.labels is None,
-    }
-    other_order = probe.other_order if subjects.is_one_set else None
-    mask = mask if subjects.is_labelled else subjects.mask
-    return MatrixSides(attributes, mask, other_order)
-
-
-def _given_sides(values: Any, mask: Any, given: SideArguments) -> tuple[GivenSide, GivenSide]:
     names = given.names
     probe_labels, gallery_labels = given.labels
     table = names_of_table(values) if gallery_labels is None and mask is None else None
@@ -218,7 +183,31 @@ def _given_sides(values: Any, mask: Any, given: SideArguments) -> tuple[GivenSid
     )
     if probe_labels is not None and gallery_labels is None and gallery.meta is None:
         gallery.take_from_rows(probe, names)
-    return probe, gallery
+
+    # Labels, metadata and the mask in the order of the scores.
+    for side in (probe, gallery):
+        side.join(names)
+    one_side = shape[0] == shape[1] and gallery.labels is None and gallery.meta is None
+    keys = probe.keys, (probe if one_side else gallery).keys
+    brought = table_in_order(mask, keys, "`mask`")
+    mask = brought.values
+    subjects = _subjects_of(probe, gallery, mask, shape)
+    probe_meta = as_meta(probe.meta, shape[0], "probe_meta")
+    gallery_meta = as_meta(gallery.meta, shape[1], "gallery_meta")
+    if subjects.is_one_set:
+        gallery_meta = probe_meta
+    attributes = _attributes(subjects, (probe_meta, gallery_meta), keys, names)
+    if subjects.is_labelled:
+        ids = attributes["probe_ids"], subjects.gallery_ids
+        attributes["_codes"] = codes = subjects.codes.apart(no_person, *ids)
+        mask = None if mask is None else as_mask(mask, shape, codes)
+    else:
+        mask = subjects.mask
+    attributes |= {
+        "remarks": tuple(probe.remarks | gallery.remarks | dict.fromkeys(brought.remarks)),
+        "_without_gallery_labels": subjects.is_labelled and gallery.labels is None,
+    }
+    return attributes, mask, probe.other_order if subjects.is_one_set else None
 
 
 def are_given(names: Any) -> bool:
@@ -321,42 +310,35 @@ def _ids_by_name(subjects: _Subjects, probe: pd.Index, gallery: pd.Index) -> np.
     return np.where(entry >= 0, subjects.gallery_ids[entry], subjects.probe_ids)
 
 
-def _subjects_of_sides(
+def _subjects_of(
     probe: GivenSide, gallery: GivenSide, mask: Any, shape: tuple[int, int]
 ) -> _Subjects:
-    if probe.labels is None:
-        return _subjects_of_mask(mask, gallery, shape)
-    if gallery.labels is None:
-        return _subjects_of_one_set(probe.labels, gallery.meta, shape)
-    transposed = shape[::-1]
-    if shape != transposed and (length_of(probe.labels), length_of(gallery.labels)) == transposed:
-        raise DataError(
-            f"the scores have shape {shape}, but there are {counted(shape[1], 'labels')} of probes "
-            f"and {shape[0]:,} of the gallery: is the matrix transposed? Expected a row for each "
-            "probe; give scores.T, or exchange the labels"
+    """Return the subjects by labels of two sets or of one set, or else by a mask."""
+    if probe.labels is not None and gallery.labels is not None:
+        transposed = shape[::-1]
+        lengths = length_of(probe.labels), length_of(gallery.labels)
+        if shape != transposed and lengths == transposed:
+            raise DataError(
+                f"the scores have shape {shape}, but there are {counted(shape[1], 'labels')} of "
+                f"probes and {shape[0]:,} of the gallery: is the matrix transposed? Expected a row "
+                "for each probe; give scores.T, or exchange the labels"
+            )
+        return _Subjects.of_two_sets(
+            as_subjects(probe.labels, "`labels`", shape[0]),
+            as_subjects(gallery.labels, "`gallery_labels`", shape[1]),
         )
-    return _Subjects.of_two_sets(
-        as_subjects(probe.labels, "`labels`", shape[0]),
-        as_subjects(gallery.labels, "`gallery_labels`", shape[1]),
-    )
-
-
-def _subjects_of_one_set(labels: Any, gallery_meta: Any, shape: tuple[int, int]) -> _Subjects:
-    if shape[0] != shape[1]:
-        raise DataError(
-            f"the scores have shape {shape}; without gallery_labels the same templates are on both "
-            "sides, and the matrix must be square. Give gallery_labels for a probe-against-gallery "
-            "matrix"
-        )
-    if gallery_meta is not None:
-        raise DataError("gallery_meta without `gallery_labels`; probe_meta serves both sides")
-    subjects = as_subjects(labels, "`labels`", shape[0])
-    ids = np.arange(len(subjects), dtype=np.int64)
-    codes = Codes(subjects, subjects, of_any_type=NO_PERSON)
-    return _Subjects(subjects, subjects, ids, ids, codes)
-
-
-def _subjects_of_mask(mask: Any, gallery: GivenSide, shape: tuple[int, int]) -> _Subjects:
+    if probe.labels is not None:
+        if shape[0] != shape[1]:
+            raise DataError(
+                f"the scores have shape {shape}; without gallery_labels the same templates are on "
+                "both sides, and the matrix must be square. Give gallery_labels for a "
+                "probe-against-gallery matrix"
+            )
+        if gallery.meta is not None:
+            raise DataError("gallery_meta without `gallery_labels`; probe_meta serves both sides")
+        labels = as_subjects(probe.labels, "`labels`", shape[0])
+        ids = np.arange(len(labels), dtype=np.int64)
+        return _Subjects(labels, labels, ids, ids, Codes(labels, labels, of_any_type=NO_PERSON))
     if mask is None:
         raise DataError(
             "`labels` is missing; expected the subject of each row, or a mask of genuine and "
@@ -383,18 +365,6 @@ def _subjects_of_mask(mask: Any, gallery: GivenSide, shape: tuple[int, int]) -> 
     )
 
 
-def _entries_by_number(labels: Any, indices: Any) -> np.ndarray | None:
-    """Return the entry that each query is, where lists are in another order than their labels."""
-    numbers, keys = keys_of(labels).numbers, keys_of(indices)
-    if numbers is None or keys.numbers is None:
-        return None
-    import pandas as pd
-
-    place = pd.Series(np.arange(len(numbers)), index=numbers)
-    entry = in_order(place, keys, "`labels`", templates="the lists").values.to_numpy()
-    return None if np.array_equal(entry, place) else entry
-
-
 def searched_lists(
     indices: Any,
     distances: Any,
@@ -411,8 +381,15 @@ def searched_lists(
         gallery_labels = labels
         gallery_meta = probe_meta if gallery_meta is None else gallery_meta
         leave_out_query = True if leave_out_query is None else leave_out_query
-        if query_positions is None and leave_out_query:
-            by_number = _entries_by_number(labels, indices)
+        # Lists may be in another order than their labels: the entry that each query is, by number.
+        numbers, keys = keys_of(labels).numbers, keys_of(indices)
+        are_numbered = numbers is not None and keys.numbers is not None
+        if query_positions is None and leave_out_query and are_numbered:
+            import pandas as pd
+
+            place = pd.Series(np.arange(len(labels)), index=numbers)
+            entry = in_order(place, keys, "`labels`", templates="the lists").values.to_numpy()
+            by_number = None if np.array_equal(entry, place) else entry
     queries = GivenSide(keys_of(indices), labels, probe_meta, ARGUMENTS[0])
     entries = GivenSide(Keys(), gallery_labels, gallery_meta, ARGUMENTS[1])
     entries.join(given.names)
@@ -448,8 +425,7 @@ def searched_lists(
             scored = Scored.of_lists(lists, kind, subjects.codes)
             are_shared, _ = confirm_names(scored, entry_by_name, names, shared=given.shared)
             entry_by_name = entry_by_name if are_shared else np.full(len(searched), -1)
-    own = OwnEntries(lists, subjects.codes, kind, leave_out_query, query_positions, entry_by_name)
-    entry = own.find()
+    entry = own_entries(lists, subjects.codes, leave_out_query, query_positions, entry_by_name)
     if entry is not None:
         attributes["probe_ids"] = np.where(entry >= 0, entry, subjects.probe_ids)
         lists = lists.leave_out(entry)
@@ -483,6 +459,13 @@ def scored_of(scores: Any) -> Scored:
     most = min(MOST, max(ENOUGH, scores.shape[0] // ONE_OF))
     if cells.streams:  # each row is computed
         most = min(most, max(LEAST_ROWS, scores.shape[0] // ONE_OF // 2))
+    vectors = None  # of scores from elsewhere
+    if cells.embeddings is not None:
+        probe, gallery = cells.embeddings.embeddings
+        vectors = (
+            probe if cells.rows is None else probe[cells.rows],
+            gallery if cells.columns is None else gallery[cells.columns],
+        )
     return Scored(
         (len(codes.probe), len(codes.gallery)),
         people_of(codes),
@@ -492,18 +475,8 @@ def scored_of(scores: Any) -> Scored:
         most,
         max(cells.row_chunk, most) if cells.is_stored and cells.row_chunk > 1 else None,
         scores.kind == "order",
-        _vectors(cells),
+        vectors,
     )
-
-
-def _vectors(cells: Cells) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the embeddings of both sides of a matrix; None if the scores come from elsewhere."""
-    if cells.embeddings is None:
-        return None
-    probe, gallery = cells.embeddings.embeddings
-    rows = slice(None) if cells.rows is None else cells.rows
-    columns = slice(None) if cells.columns is None else cells.columns
-    return probe[rows], gallery[columns]
 
 
 # --------------------------------------------------------------------------------------- embeddings

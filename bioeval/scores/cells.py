@@ -263,7 +263,18 @@ def as_mask(mask: Any, shape: tuple[int, int], codes: Codes | None) -> np.ndarra
         hint = ": is it transposed? Give mask.T" if array.shape == shape[::-1] else ""
         raise DataError(f"mask has shape {array.shape}; expected {shape}, as the scores{hint}")
     if array.dtype == bool:
-        array = _classes_of(array, codes)
+        attempts = array
+        if codes is None:
+            raise DataError(
+                "mask is boolean, which says where attempts are and not which are genuine; give "
+                "labels, or integers 0 (ignore), 1 (impostor) and 2 (genuine)"
+            )
+        if not attempts.any():
+            raise DataError("mask is False everywhere; expected True where there is an attempt")
+        array = np.zeros(shape, np.uint8)
+        for row, is_attempt in enumerate(attempts):
+            genuine = codes.gallery[is_attempt] == codes.probe[row]
+            array[row, is_attempt] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
     if array.dtype.kind not in "iu":
         raise DataError(
             f"mask has dtype {array.dtype}; expected booleans (True: an attempt), or integers 0 "
@@ -277,21 +288,6 @@ def as_mask(mask: Any, shape: tuple[int, int], codes: Codes | None) -> np.ndarra
             f"(genuine), the first is {array[row, column]} at row {row}, column {column}"
         )
     return array.astype(np.uint8, copy=False)
-
-
-def _classes_of(attempts: np.ndarray, codes: Codes | None) -> np.ndarray:
-    if codes is None:
-        raise DataError(
-            "mask is boolean, which says where attempts are and not which are genuine; give "
-            "labels, or integers 0 (ignore), 1 (impostor) and 2 (genuine)"
-        )
-    if not attempts.any():
-        raise DataError("mask is False everywhere; expected True where there is an attempt")
-    mask = np.zeros(attempts.shape, np.uint8)
-    for row, is_attempt in enumerate(attempts):
-        genuine = codes.gallery[is_attempt] == codes.probe[row]
-        mask[row, is_attempt] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
-    return mask
 
 
 def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.ndarray, bool]:

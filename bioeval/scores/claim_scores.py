@@ -120,8 +120,16 @@ def claim_scores(
     parse_fusion(fusion)
     enrolment = None if enrol is None else Enrolment.parse(enrol)
     rule = _ClaimRule(attempts, templates, by_closeness(fusion, scores.kind), enrolment)
-    tried = _tries_against_enrolled(scores, rule)
-    tries = GroupedTries.single(tried.shape[0])
+    # The tries as probes against the enrolled templates; an attempt is not compared with its own.
+    tried = scores
+    if attempts is not None:
+        GroupedTries.by_column(tried, attempts)  # raises if the column is missing
+        if np.isin(tried.probe_ids, tried.gallery_ids).any():
+            tried = tried.excluding(*tried.exclude, attempts)
+    if enrolment is not None:
+        tried = enrolment.applied(tried, templates, rule.fusion)
+    number = tried.shape[0]
+    tries = GroupedTries(np.arange(number), np.arange(number))
     if attempts is not None:
         tries = GroupedTries.by_column(tried, attempts)
     most_tries = int(tries.counts.max())
@@ -193,20 +201,6 @@ class _ClaimRule(NamedTuple):
         return f", fused by {self.fusion}" if fuses else ""
 
 
-def _tries_against_enrolled(scores: Scores, rule: _ClaimRule) -> Scores:
-    """Return the tries as probes against the enrolled templates.
-
-    An attempt is not compared with its own templates.
-    """
-    if rule.attempts is not None:
-        GroupedTries.by_column(scores, rule.attempts)  # raises if the column is missing
-        if np.isin(scores.probe_ids, scores.gallery_ids).any():
-            scores = scores.excluding(*scores.exclude, rule.attempts)
-    if rule.enrolment is not None:
-        scores = rule.enrolment.applied(scores, rule.templates, rule.fusion)
-    return scores
-
-
 def _matrix_of_claims(
     scores: Scores, claimed: ClaimDistances, first_try: np.ndarray, rule: _ClaimRule
 ) -> Scores:
@@ -226,7 +220,12 @@ def _matrix_of_claims(
         nan = "exclude"
     meta = dict(scores.gallery_meta)
     if rule.templates == "multi":
-        meta = {name: x for name, x in meta.items() if _is_constant_by_subject(x, scores)}
+        subject = scores.codes.gallery
+        for name, values in scores.gallery_meta.items():
+            distinct, codes = np.unique(np.asarray(values).astype(str), return_inverse=True)
+            pairs = subject * len(distinct) + codes.reshape(-1)
+            if len(np.unique(pairs)) > len(np.unique(subject)):
+                del meta[name]  # no value for each subject
     claims = Scores(
         0.0 - distances if scores.kind in LARGER_IS_CLOSER else distances,
         scores.probe_labels[first_try],
@@ -242,12 +241,6 @@ def _matrix_of_claims(
     attempts, subjects = claims.shape
     # A row is an attempt and no template, so that its identity is new.
     return claims._with(probe_ids=np.arange(subjects, subjects + attempts, dtype=np.int64))
-
-
-def _is_constant_by_subject(values: np.ndarray, scores: Scores) -> bool:
-    distinct, codes = np.unique(np.asarray(values).astype(str), return_inverse=True)
-    pairs = scores.codes.gallery * len(distinct) + codes.reshape(-1)
-    return len(np.unique(pairs)) == len(np.unique(scores.codes.gallery))
 
 
 def _ids_of_claims(claims: Scores, is_claim: np.ndarray) -> np.ndarray:
@@ -387,24 +380,6 @@ class ClaimDistances(NamedTuple):
         return ~np.isnan(self.distance)
 
 
-class _TriesOfBlock(NamedTuple):
-    """The tries in a block of rows, by the attempts to which they belong."""
-
-    attempts: np.ndarray  # int64 (k,): the attempts that have tries in the block, ascending
-    row: np.ndarray  # int64 (h,): rows of the block, with the tries of an attempt side by side
-    starts: np.ndarray  # int64 (k,): the place in `row` of each attempt's first try
-
-    @classmethod
-    def from_attempts(cls, attempt_of_row: np.ndarray) -> Self:
-        row = np.argsort(attempt_of_row, kind="stable")
-        attempts, starts = np.unique(attempt_of_row[row], return_index=True)
-        return cls(attempts, row, starts)
-
-    def reduced(self, function: np.ufunc, values: np.ndarray) -> np.ndarray:
-        """Reduce a row for each try, (h, n), to a row for each attempt, (k, n)."""
-        return function.reduceat(values[self.row], self.starts, axis=0)
-
-
 def claim_distances(
     scores: Scores, attempt_of_try: np.ndarray, templates: Templates, fusion: str
 ) -> ClaimDistances:
@@ -427,10 +402,12 @@ def claim_distances(
     lacks_tries, is_compared = np.zeros((2, *distance.shape), dtype=bool)
     with threads_for(scores):
         for block in blocks_of(scores):
-            tries = _TriesOfBlock.from_attempts(attempt_of_try[block.probes])
-            attempt = tries.attempts
+            # The attempts of the block, and its rows with the tries of an attempt side by side.
+            row = np.argsort(attempt_of_try[block.probes], kind="stable")
+            attempt, starts = np.unique(attempt_of_try[block.probes][row], return_index=True)
             values = _in_float64(block.by_person(fusion) if fuses else block)
-            distance[attempt] = np.fmin(distance[attempt], tries.reduced(np.fmin, values))
+            nearest = np.fmin.reduceat(values[row], starts, axis=0)
+            distance[attempt] = np.fmin(distance[attempt], nearest)
             if has_tries:
                 by_subject = values if fuses else _in_float64(block.by_person("best"))
                 own_group = order.probe_group[block.probes]
@@ -438,10 +415,10 @@ def claim_distances(
                 own_distance[block.probes] = np.where(own_group >= 0, own, np.nan)
             if may_lack_templates:
                 has_score = ~np.isnan(block.by_person("best").values)
-                is_compared[attempt] |= tries.reduced(np.logical_or, has_score)
+                is_compared[attempt] |= np.logical_or.reduceat(has_score[row], starts, axis=0)
             if may_lack_tries:
                 is_missing = _missing_claims(scores, block, templates)
-                lacks_tries[attempt] |= tries.reduced(np.logical_or, is_missing)
+                lacks_tries[attempt] |= np.logical_or.reduceat(is_missing[row], starts, axis=0)
     lacks_templates = is_compared & np.isnan(distance)
     lacks_tries &= ~np.isnan(distance)
     distance[lacks_tries] = np.nan
@@ -500,11 +477,6 @@ class GroupedTries(NamedTuple):
 
     attempt: np.ndarray  # int64 (tries,): the attempt of each try
     first_try: np.ndarray  # int64 (attempts,): the first try of each attempt
-
-    @classmethod
-    def single(cls, number: int) -> Self:
-        """Return attempts of one try each."""
-        return cls(np.arange(number), np.arange(number))
 
     @classmethod
     def by_column(cls, scores: Scores, column: str) -> Self:

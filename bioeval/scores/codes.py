@@ -50,7 +50,11 @@ class Codes:
         among numbers.
         """
         is_one_side = probe is gallery
-        if probe.dtype.kind != "O" and gallery.dtype.kind != "O" and _comparable(probe, gallery):
+        kinds = {probe.dtype.kind, gallery.dtype.kind}
+        are_comparable = len(kinds) == 1 and "O" not in kinds
+        if kinds <= set("iub"):
+            are_comparable = np.result_type(probe, gallery).kind in "iub"
+        if are_comparable:
             joined = gallery if is_one_side else np.concatenate([gallery, probe])
             self.values, codes = np.unique(joined, return_inverse=True)
             codes = codes.reshape(-1).astype(np.int64)
@@ -60,10 +64,20 @@ class Codes:
                 for side in (probe, gallery)
             ]
             require_one_type(typed[0], typed[1], input_name)
-            objects = python_objects(gallery)
+            labels = python_objects(gallery)
             if not is_one_side:
-                objects += python_objects(probe)
-            self.values, codes = _factorize(objects, input_name)
+                labels += python_objects(probe)
+            code_of: dict[Any, int] = {}
+            codes = np.empty(len(labels), dtype=np.int64)
+            for i, label in enumerate(labels):
+                try:
+                    codes[i] = code_of.setdefault(plain(label), len(code_of))
+                except TypeError:
+                    raise DataError(
+                        f"{input_name}: the label {label!r} is a {type(label).__name__}; expected "
+                        "a hashable label"
+                    ) from None
+            self.values = as_objects([*code_of])
         self.gallery = codes[: len(gallery)]
         self.probe = self.gallery if is_one_side else codes[len(gallery) :]
 
@@ -243,26 +257,6 @@ def places_of_ids(searched: np.ndarray, ids: np.ndarray) -> np.ndarray:
     place = np.full(1 + max(ids.max(initial=0), searched.max(initial=0)), -1, dtype=np.int64)
     place[ids] = np.arange(len(ids))
     return place[searched]
-
-
-def _comparable(left: np.ndarray, right: np.ndarray) -> bool:
-    if left.dtype.kind in "iub" and right.dtype.kind in "iub":
-        return np.result_type(left, right).kind in "iub"
-    return left.dtype.kind == right.dtype.kind
-
-
-def _factorize(labels: list, input_name: str) -> tuple[np.ndarray, np.ndarray]:
-    numbers: dict[Any, int] = {}
-    codes = np.empty(len(labels), dtype=np.int64)
-    for i, label in enumerate(labels):
-        try:
-            codes[i] = numbers.setdefault(plain(label), len(numbers))
-        except TypeError:
-            raise DataError(
-                f"{input_name}: the label {label!r} is a {type(label).__name__}; expected a "
-                "hashable label"
-            ) from None
-    return as_objects([*numbers]), codes
 
 
 # ------------------------------------------------------------------------------ both sides of pairs

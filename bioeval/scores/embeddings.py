@@ -101,7 +101,7 @@ class EmbeddingSource:
             return self[np.arange(self.shape[0])[rows][None]][0]
         index = np.arange(self.shape[0])[rows]
         if self.tile == 1 or (np.diff(index) != 1).any():
-            return self._block(rows)
+            return self.of_rows(rows)
         low = int(index[0]) if len(index) else 0
         return self.read(low, low + len(index))
 
@@ -114,7 +114,7 @@ class EmbeddingSource:
             return out
         is_large = math.prod(self.shape) >= LEAST_LAZY
         if is_large and high - low < TILE and same_in_any_tile(self.features, self.dtype):
-            out[...] = self._block(slice(low, high))  # a tile would compute more rows
+            out[...] = self.of_rows(slice(low, high))  # a tile would compute more rows
             return out
         bands = range(low // TILE, -(-high // TILE))
         tiles = [*product(bands, range(-(-self.shape[1] // TILE)))]
@@ -169,10 +169,6 @@ class EmbeddingSource:
         state.pop("_tiles_of_sides", None)
         return state
 
-    def of_rows(self, rows: np.ndarray) -> np.ndarray:
-        """Return the distances of a few rows from anywhere; no other rows are computed."""
-        return self._block(rows)
-
     def of_columns(self, columns: np.ndarray) -> EmbeddingSource:
         """Return the same probes against a part of the gallery; no other columns are computed."""
         return _SomeColumns(self, columns)
@@ -204,15 +200,24 @@ class EmbeddingSource:
             j = templates[low:high]
             if callable(self.metric):
                 for place, (row, column) in enumerate(zip(i, j, strict=True), low):
-                    out[place] = self._block(row[None], column[None])[0, 0]
+                    out[place] = self.of_rows(row[None], column[None])[0, 0]
             else:
                 out[low:high] = distances_of_pairs(self.sides[0][i], self.sides[1][j], self.metric)
         return self.unscaled(out)
 
-    def _block(self, rows: Any, columns: Any = slice(None)) -> np.ndarray:
+    def of_rows(self, rows: Any, columns: Any = slice(None)) -> np.ndarray:
+        """Return the distances of some rows from anywhere; no other rows are computed."""
         metric = self.metric
         if callable(metric):
-            return self._called(metric, self.embeddings[0][rows], self.embeddings[1][columns])
+            probes, templates = self.embeddings[0][rows], self.embeddings[1][columns]
+            out = np.asarray(as_numpy(metric(probes, templates), "the scores of the metric"))
+            expected = (len(probes), len(templates))
+            if out.shape != expected or out.dtype.kind not in "biuf":
+                raise DataError(
+                    f"the metric returned shape {out.shape}, dtype {out.dtype}; expected real "
+                    f"distances of shape {expected}"
+                )
+            return out.astype(self.dtype, copy=False)
         probe, gallery = self.sides[0][rows], self.sides[1][columns]
         distances = np.empty((len(probe.vectors), len(gallery.vectors)), dtype=self.dtype)
 
@@ -225,24 +230,38 @@ class EmbeddingSource:
         on_all_threads(compute, -(-distances.shape[1] // TILE))
         return distances
 
-    def _called(
-        self, metric: Callable[..., Any], probe: np.ndarray, gallery: np.ndarray
-    ) -> np.ndarray:
-        out = np.asarray(as_numpy(metric(probe, gallery), "the scores of the metric"))
-        if out.shape != (len(probe), len(gallery)) or out.dtype.kind not in "biuf":
-            raise DataError(
-                f"the metric returned shape {out.shape}, dtype {out.dtype}; expected real "
-                f"distances of shape {(len(probe), len(gallery))}"
-            )
-        return out.astype(self.dtype, copy=False)
-
     def distances(self, probe: Side, gallery: Side, metric: str, buffer: np.ndarray) -> np.ndarray:
         """Return the distances between parts of both sides; `buffer` may be their memory."""
         if metric in ("l1", "linf"):
-            return coordinate_distances(probe, gallery, metric).astype(self.dtype, copy=False)
-        products = products_of(probe, gallery, buffer)
-        if metric == "bhattacharyya":
-            return bhattacharyya_distances(products, probe, gallery, self.near_share)
+            from scipy.spatial.distance import cdist
+
+            name = "cityblock" if metric == "l1" else "chebyshev"
+            distances = cdist(probe.exact, gallery.exact, name)
+            # The largest difference (linf) passes over NaN, which marks failed templates.
+            distances[np.isnan(probe.exact).any(axis=1)] = np.nan
+            distances[:, np.isnan(gallery.exact).any(axis=1)] = np.nan
+            return distances.astype(self.dtype, copy=False)
+
+        # The products of all vectors of both sides.
+        shape = len(probe.vectors), len(gallery.vectors)
+        products = buffer[: math.prod(shape)].reshape(shape)
+        rows, columns = probe.padded_vectors, gallery.padded_vectors
+        if shape == (len(rows), len(columns)):
+            np.matmul(rows, columns.T, out=products)
+        else:
+            products[...] = np.matmul(rows, columns.T)[: shape[0], : shape[1]]
+
+        if metric == "bhattacharyya":  # -log(product)
+            near_cells = np.flatnonzero(products > 1 - self.near_share)
+            with np.errstate(divide="ignore"):
+                distances = np.maximum(-np.log(products), 0.0)
+            # A product near 1 is one less half the squared difference of the vectors.
+            for low, high in row_spans(len(near_cells), probe.exact.shape[1], _CACHED_VALUES):
+                i, j = np.divmod(near_cells[low:high], shape[1])
+                difference = probe.exact[i]
+                difference -= gallery.exact[j]
+                distances[i, j] = -np.log1p(-np.einsum("ij,ij->i", difference, difference) / 2)
+            return distances
         is_cosine = metric == "cosine"
         finish = finish_few if is_few(math.prod(self.shape)) else finish_euclidean.on_one_thread
         finish(products, 0, probe.for_kernels, gallery.for_kernels, self.near_share, is_cosine)
@@ -313,7 +332,7 @@ class _SomeColumns(EmbeddingSource):
         index = np.arange(self.shape[0])[rows]
         if index.ndim == 0:
             return self[index[None]][0]
-        return self._block(index)
+        return self.of_rows(index)
 
 
 def _store_tile(distances: np.ndarray, i: int, j: int, low: int, out: np.ndarray) -> None:
@@ -332,30 +351,6 @@ NEAR = {"float64": 1e-6, "float32": 1e-3}
 
 # Values that stay in the cache of a core: 512 KiB of float64.
 _CACHED_VALUES = 1 << 16
-
-
-def products_of(probe: Side, gallery: Side, buffer: np.ndarray) -> np.ndarray:
-    """Return the products of all vectors of both sides, in the memory of `buffer`."""
-    shape = len(probe.vectors), len(gallery.vectors)
-    products = buffer[: math.prod(shape)].reshape(shape)
-    rows, columns = probe.padded_vectors, gallery.padded_vectors
-    if shape == (len(rows), len(columns)):
-        np.matmul(rows, columns.T, out=products)
-    else:
-        products[...] = np.matmul(rows, columns.T)[: shape[0], : shape[1]]
-    return products
-
-
-def coordinate_distances(probe: Side, gallery: Side, metric: str) -> np.ndarray:
-    """Return the distances ``"l1"`` or ``"linf"``, (m, n), float64."""
-    from scipy.spatial.distance import cdist
-
-    name = "cityblock" if metric == "l1" else "chebyshev"
-    distances = cdist(probe.exact, gallery.exact, name)
-    # The largest difference (linf) passes over NaN, which marks failed templates.
-    distances[np.isnan(probe.exact).any(axis=1)] = np.nan
-    distances[:, np.isnan(gallery.exact).any(axis=1)] = np.nan
-    return distances
 
 
 def finish_few(
@@ -379,24 +374,6 @@ def finish_few(
         products *= 0.5
     else:
         np.sqrt(np.maximum(products, 0, out=products), out=products)
-
-
-def bhattacharyya_distances(
-    products: np.ndarray, probe: Side, gallery: Side, near_share: np.floating
-) -> np.ndarray:
-    """Return Bhattacharyya distances, ``-log(product)``.
-
-    A product near 1 is one less half the squared difference of the vectors.
-    """
-    near_cells = np.flatnonzero(products > 1 - near_share)
-    with np.errstate(divide="ignore"):
-        distances = np.maximum(-np.log(products), 0.0)
-    for low, high in row_spans(len(near_cells), probe.exact.shape[1], _CACHED_VALUES):
-        i, j = np.divmod(near_cells[low:high], distances.shape[1])
-        difference = probe.exact[i]
-        difference -= gallery.exact[j]
-        distances[i, j] = -np.log1p(-np.einsum("ij,ij->i", difference, difference) / 2)
-    return distances
 
 
 def distances_of_pairs(probe: Side, gallery: Side, metric: str) -> np.ndarray:
@@ -530,23 +507,29 @@ def scaled_sides(
     floats = [_as_floats(probe, metric, "probe embeddings", dtype)]
     if probe is not gallery:
         floats.append(_as_floats(gallery, metric, "gallery embeddings", dtype))
-    scale = _scale_of(floats, dtype) if metric == "l2" else 1.0
-    if scale != 1.0:
-        floats = [x * x.dtype.type(scale) for x in floats]
-    sides = [_side(x, metric, dtype) for x in floats]
+    scale = 1.0
+    if metric == "l2":
+        largest = max(float(np.nanmax(np.abs(x), initial=0.0)) for x in floats)
+        info = np.finfo(dtype)
+        exponent = math.frexp(largest)[1]
+        is_in_range = info.minexp // 4 < exponent < info.maxexp // 2 - 16
+        if largest != 0 and not is_in_range:
+            # For subnormal numbers the power would overflow; the largest brings them into range.
+            scale = 2.0 ** min(-exponent, info.maxexp - 1)
+            floats = [x * x.dtype.type(scale) for x in floats]
+    sides = []
+    for exact in floats:
+        factor = np.ones(len(exact))
+        if metric in ("l1", "linf"):  # no products: the lengths say which templates failed
+            squared = np.where(np.isnan(exact).any(axis=1), np.nan, factor)
+            sides.append(Side(exact, exact, factor, squared))
+            continue
+        if metric == "l2":
+            vectors = exact.astype(dtype, copy=False)
+        else:
+            vectors, exact, factor = _units(exact, metric, dtype)
+        sides.append(Side(vectors, exact, factor, np.einsum("ij,ij->i", vectors, vectors)))
     return (sides[0], sides[-1]), scale
-
-
-def _scale_of(sides: list[np.ndarray], dtype: np.dtype) -> float:
-    """Return a power of two by which embeddings are multiplied so that squares stay in range."""
-    largest = max(float(np.nanmax(np.abs(x), initial=0.0)) for x in sides)
-    info = np.finfo(dtype)
-    exponent = math.frexp(largest)[1]
-    is_in_range = info.minexp // 4 < exponent < info.maxexp // 2 - 16
-    if largest == 0 or is_in_range:
-        return 1.0
-    # For subnormal numbers the power would overflow; the largest power brings them into range.
-    return 2.0 ** min(-exponent, info.maxexp - 1)
 
 
 def _as_floats(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype) -> np.ndarray:
@@ -575,19 +558,6 @@ def _as_floats(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype
     return floats
 
 
-def _side(embeddings: np.ndarray, metric: str, dtype: np.dtype) -> Side:
-    exact = embeddings
-    factor = np.ones(len(embeddings))
-    if metric in ("l1", "linf"):  # no products: the lengths say which templates failed, and no more
-        squared = np.where(np.isnan(embeddings).any(axis=1), np.nan, factor)
-        return Side(embeddings, embeddings, factor, squared)
-    if metric == "l2":
-        vectors = embeddings.astype(dtype, copy=False)
-    else:
-        vectors, exact, factor = _units(embeddings, metric, dtype)
-    return Side(vectors, exact, factor, np.einsum("ij,ij->i", vectors, vectors))
-
-
 def _units(
     embeddings: np.ndarray, metric: str, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -599,7 +569,16 @@ def _units(
         for low, high in row_spans(len(embeddings), embeddings.shape[1], VALUES_AT_ONCE):
             rows = slice(low, high)
             block = embeddings[rows].astype(np.float64, copy=False)
-            vectors[rows], length[rows] = _unit(block, metric)
+            # Unit vectors, and their divisors: lengths, or sums of features.
+            if metric == "bhattacharyya":
+                total = block.sum(axis=1, keepdims=True)
+                vectors[rows], length[rows] = np.sqrt(block / total), total[:, 0]
+            else:
+                scale = np.abs(block).max(axis=1, keepdims=True)  # keeps the squares in range
+                block = block / scale
+                length_of_block = np.sqrt(np.einsum("ij,ij->i", block, block))
+                vectors[rows] = block / length_of_block[:, None]
+                length[rows] = scale[:, 0] * length_of_block
         factor = 1 / length
         if dtype == np.float64:
             return vectors, vectors, ones
@@ -608,17 +587,6 @@ def _units(
         if np.isinf(factor[length > 0]).any():  # the length is too short for an inverse in float64
             return vectors, embeddings / length[:, None], ones
         return vectors, embeddings, factor
-
-
-def _unit(embeddings: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return unit vectors (n, f) and their divisors (n,): lengths, or sums of features."""
-    if metric == "bhattacharyya":
-        total = embeddings.sum(axis=1, keepdims=True)
-        return np.sqrt(embeddings / total), total[:, 0]
-    scale = np.abs(embeddings).max(axis=1, keepdims=True)  # keeps the squares in range
-    embeddings = embeddings / scale
-    length = np.sqrt(np.einsum("ij,ij->i", embeddings, embeddings))
-    return embeddings / length[:, None], scale[:, 0] * length
 
 
 # ------------------------------------------------------------------------ threads of linear algebra

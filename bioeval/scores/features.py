@@ -54,12 +54,6 @@ class FeatureSide(NamedTuple):
     titles: Sequence[str] | None = None  # (f,)
 
 
-class _Doubt(NamedTuple):
-    side: FeatureSide
-    column: int
-    why: str
-
-
 def titles_of(values: Any) -> list[str] | None:
     """Return the titles of the columns of a table or of an xarray; None without texts as titles."""
     columns = getattr(values, "columns", None)
@@ -75,20 +69,20 @@ def require_features(*sides: FeatureSide) -> None:
     for side in sides:
         for title in _odd_titles(side.titles or ()):
             column = [*(side.titles or ())].index(title)
-            raise _error(_Doubt(side, column, "has another title than features have"))
-    are_features = any(_are_numbered(x.titles) for x in sides)
-    judged = [] if are_features else [x for x in sides if x.values.shape[1] > 1]
-    doubts = [doubt for side in judged for doubt in _by_rows(side)]
+            raise _error(side, column, "has another title than features have")
+    # Titles that are each a word and a number are of features.
+    if any(x.titles and all(_NUMBER.sub("", y) not in ("", y) for y in x.titles) for x in sides):
+        return
+    judged = [x for x in sides if x.values.shape[1] > 1]
+    for side in judged:
+        for column, why in _by_rows(side):
+            raise _error(side, column, why)
     if len({side.values.shape[1] for side in judged}) == 1:
-        doubts += [
-            _Doubt(judged[0], i, "has one value for each person") for i in _of_people(judged)
-        ]
-    for doubt in doubts[:1]:
-        raise _error(doubt)
+        for column in _of_people(judged):
+            raise _error(judged[0], column, "has one value for each person")
 
 
-def _error(doubt: _Doubt) -> DataError:
-    side, column, why = doubt
+def _error(side: FeatureSide, column: int, why: str) -> DataError:
     width = side.values.shape[1]
     evidence = ", ".join(f"{plain(x)!r}" for x in side.values[:3, column])
     if side.titles is not None:
@@ -107,14 +101,6 @@ def _error(doubt: _Doubt) -> DataError:
     )
 
 
-# ------------------------------------------------------------------------- by titles
-
-
-def _are_numbered(titles: Sequence[str] | None) -> bool:
-    """Whether each title is a word and a number."""
-    return bool(titles) and all(_NUMBER.sub("", x) not in ("", x) for x in titles or ())
-
-
 def _odd_titles(titles: Sequence[str]) -> list[str]:
     """Return titles that no feature has: known words, and few others among words with numbers."""
     known = [x for x in titles if x.strip().casefold() in _TITLES]
@@ -127,11 +113,8 @@ def _odd_titles(titles: Sequence[str]) -> list[str]:
     return others if len(others) <= max(1, len(titles) // 8) else []
 
 
-# ------------------------------------------------------------------------- by numbers
-
-
-def _by_rows(side: FeatureSide) -> list[_Doubt]:
-    """Return the columns of one side that count the rows, or increase from row to row."""
+def _by_rows(side: FeatureSide) -> list[tuple[int, str]]:
+    """Return the columns of one side that count the rows, or increase, and why each is doubted."""
     values = side.values
     rows, width = values.shape
     if rows < _FEW_ROWS or values.dtype.kind == "b":
@@ -156,7 +139,7 @@ def _by_rows(side: FeatureSide) -> list[_Doubt]:
         elif may_rise[i] and (np.diff(column) > 0).all() and (column == np.floor(column)).all():
             rising.append(int(i))
     found = ((counting, "counts the rows"), (rising, "increases from row to row"))
-    return [_Doubt(side, i, why) for x, why in found if 2 * len(x) <= width for i in x]
+    return [(i, why) for x, why in found if 2 * len(x) <= width for i in x]
 
 
 def _of_people(sides: Sequence[FeatureSide]) -> list[int]:
@@ -237,13 +220,6 @@ def left_out_of(columns: Iterable[str], averaged: Sequence[str]) -> tuple[Messag
     return (Message("columns-left-out", columns=names),) if names else ()
 
 
-class _TemplatesOfRows(NamedTuple):
-    """The template of each embedding; templates are numbered from 0."""
-
-    template: np.ndarray  # int64 (n,)
-    first_row: np.ndarray  # int64 (templates,)
-
-
 def average_embeddings(
     embeddings: np.ndarray, columns: Mapping[str, np.ndarray], names: Sequence[str], side: str
 ) -> AveragedEmbeddings:
@@ -269,71 +245,42 @@ def average_embeddings(
         column = known_column(meta, name, "average", f"{side} embedding")
         groups.append(Codes(column, column, name).gallery)
     _, first_row, template = np.unique(groups[0], return_index=True, return_inverse=True)
-    templates = _TemplatesOfRows(template, first_row)
-    order = np.argsort(first_row, kind="stable")
-    means = _means_of_templates(embeddings, np.column_stack([template, *groups[1:]]))
-    shared = {}
-    left_out = {}
-    for name, column in columns.items():
-        why = _difference_within(templates, name, column, (names[0], columns[names[0]]), side)
-        if why:
-            left_out[name] = why
-        else:
-            shared[name] = column[first_row][order]
-    return AveragedEmbeddings(means[order], shared, left_out)
-
-
-def _means_of_templates(embeddings: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the mean of means of each template, (templates, f).
-
-    The columns of `groups` (n, depth) number the groups of the rows, outermost first.
-    """
+    # The mean of means, from the innermost groups of rows to the templates, numbered from 0.
     is_valid = ~np.isnan(embeddings).any(axis=1)
-    values = embeddings[is_valid]
-    keys = groups[is_valid]
-    for depth in range(groups.shape[1], 0, -1):
-        values, keys = _means_by_key(values, keys[:, :depth])
-    means = np.full((int(groups[:, 0].max()) + 1, embeddings.shape[1]), np.nan)
+    values = embeddings[is_valid].astype(np.float64)
+    keys = np.column_stack([template, *groups[1:]])[is_valid]
+    for depth in range(len(names), 0, -1):
+        keys = keys[:, :depth]
+        if len(values):
+            order = np.lexsort(keys.T[::-1])
+            keys = keys[order]
+            starts = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1)))
+            counts = np.diff(np.append(starts, len(keys)))
+            values = np.add.reduceat(values[order], starts, axis=0) / counts[:, None]
+            keys = keys[starts]
+    means = np.full((len(first_row), embeddings.shape[1]), np.nan)
     means[keys[:, 0]] = values
-    return means
-
-
-def _difference_within(
-    templates: _TemplatesOfRows,
-    name: str,
-    column: np.ndarray,
-    named_templates: tuple[str, np.ndarray],
-    side: str,
-) -> str:
-    """Return why a column has no value for each template, in words; empty if it has.
-
-    `named_templates` are the name and the values (n,) of the column of templates. Raise
-    :class:`DataError` if labels, whose `name` is empty, differ.
-    """
-    codes = Codes(column, column).gallery
-    differ = codes != codes[templates.first_row][templates.template]
-    if not differ.any():
-        return ""
-    row = int(np.argmax(differ))
-    first = int(templates.first_row[templates.template[row]])
-    template = f"{named_templates[0]} {plain(named_templates[1][row])!r}"
-    values = [*map(plain, column[[first, row]])]
-    differing = f"{template} has {values[0]!r} in row {first} and {values[1]!r} in row {row}"
-    if not name:
-        several = counted(len(np.unique(templates.template[differ])), f"{side} templates")
-        raise DataError(
-            f"embeddings of several subjects in {several}; {differing}; expected one subject per "
-            "template"
+    # Labels and metadata with a value for each template.
+    order = np.argsort(first_row, kind="stable")
+    shared, left_out = {}, {}
+    for name, column in columns.items():
+        codes = Codes(column, column).gallery
+        differ = codes != codes[first_row][template]
+        if not differ.any():
+            shared[name] = column[first_row][order]
+            continue
+        row = int(np.argmax(differ))
+        first = int(first_row[template[row]])
+        template_in_words = f"{names[0]} {plain(columns[names[0]][row])!r}"
+        first_value, value = map(plain, column[[first, row]])
+        differing = (
+            f"{template_in_words} has {first_value!r} in row {first} and {value!r} in row {row}"
         )
-    return f"differs within a {side} template: {differing}"
-
-
-def _means_by_key(values: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    if not len(values):
-        return values.astype(np.float64), keys
-    order = np.lexsort(keys.T[::-1])
-    keys = keys[order]
-    starts = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1)))
-    counts = np.diff(np.append(starts, len(keys)))
-    sums = np.add.reduceat(values[order].astype(np.float64), starts, axis=0)
-    return sums / counts[:, None], keys[starts]
+        if not name:
+            several = counted(len(np.unique(template[differ])), f"{side} templates")
+            raise DataError(
+                f"embeddings of several subjects in {several}; {differing}; expected one subject "
+                "per template"
+            )
+        left_out[name] = f"differs within a {side} template: {differing}"
+    return AveragedEmbeddings(means[order], shared, left_out)

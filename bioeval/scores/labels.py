@@ -246,29 +246,24 @@ def require_one_type(left: np.ndarray, right: np.ndarray, input_name: str) -> No
     Either no type occurs on both sides, or two values of different types are written alike, such
     as 1 and "1". Missing values have no type.
     """
-    pair = _unequal_values(*(side[~missing_values(side)] for side in (left, right)))
+    left, right = (side[~missing_values(side)] for side in (left, right))
+    example, other_example = _example_of_type(left), _example_of_type(right)
+    types, other_types = example.keys(), other_example.keys()
+    pair = None  # values of two types that should be equal
+    if types and other_types and not types & other_types:
+        pair = next(iter(example.values())), next(iter(other_example.values()))
+    elif len(types | other_types) > 1:
+        value_as_written: dict[Any, Any] = {}
+        for value in map(plain, [*python_objects(left), *python_objects(right)]):
+            first = value_as_written.setdefault(without_type(value), value)
+            if _comparable_type(first) != _comparable_type(value):
+                pair = first, value
+                break
     if pair is not None:
         raise DataError(
             f"{input_name}: values of two types, such as {pair[0]!r} and {pair[1]!r}, are compared "
             "and never equal; write all as numbers, or all as text"
         )
-
-
-def _unequal_values(left: np.ndarray, right: np.ndarray) -> tuple[Any, Any] | None:
-    """Return values of two types that should be equal; None if there are none."""
-    example_of_type = _example_of_type(left)
-    other_example_of_type = _example_of_type(right)
-    types = example_of_type.keys()
-    other_types = other_example_of_type.keys()
-    if types and other_types and not types & other_types:
-        return next(iter(example_of_type.values())), next(iter(other_example_of_type.values()))
-    if len(types | other_types) > 1:
-        value_as_written: dict[Any, Any] = {}
-        for value in map(plain, [*python_objects(left), *python_objects(right)]):
-            first = value_as_written.setdefault(without_type(value), value)
-            if _comparable_type(first) != _comparable_type(value):
-                return first, value
-    return None
 
 
 def _example_of_type(array: np.ndarray) -> dict[Any, Any]:

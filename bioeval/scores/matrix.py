@@ -213,8 +213,10 @@ class Scores(ScoreData):
         matrix = as_values(values)
         self._set(**checked_words(**words), **memory_attributes())
         distractors = as_ids(distractor_ids)
-        sides = sides_of_matrix(values, matrix.shape, mask, given, ids_of_no_person(distractors))
-        self._set(_source=Cells(matrix, sides.mask), distractor_ids=distractors, **sides.attributes)
+        sides, checked_mask, other_order = sides_of_matrix(
+            values, matrix.shape, mask, given, ids_of_no_person(distractors)
+        )
+        self._set(_source=Cells(matrix, checked_mask), distractor_ids=distractors, **sides)
         self._set(_has_no_names=given.names is None)
         if shared is not None:
             require_flag("shared", shared)
@@ -234,7 +236,7 @@ class Scores(ScoreData):
                 if self._labelled:
                     codes = self._codes.apart(self.no_person_ids, probe_ids, self.gallery_ids)
                     self._set(_codes=codes)
-        other_order = sides.other_order if given.other_order is None else given.other_order
+        other_order = other_order if given.other_order is None else given.other_order
         if other_order is not None and self._labelled and is_one_set:
             refuse_other_order(scored_of(self), self.probe_labels, other_order)
 
@@ -564,7 +566,49 @@ class Scores(ScoreData):
         Scores
             Scores of layout ``"pairs"``.
         """
-        pairs, notes = pairs_at(self, probe_index, gallery_index, genuine, pair_folds)
+        cells, codes = self.cells, self.codes
+        row = as_index(probe_index, self.shape[0], "probe_index")
+        column = as_index(gallery_index, self.shape[1], "gallery_index")
+        if len(row) != len(column):
+            raise DataError(f"probe_index has {len(row)} entries and gallery_index {len(column)}")
+        itself = self.probe_ids[row] == self.gallery_ids[column]
+        _refuse_cells(itself, row, column, "of a template with itself")
+        # The class of each pair. Pairs of no person are no attempts, unless `genuine` decides.
+        is_nobody = codes.no_person[codes.probe[row]], codes.no_person[codes.gallery[column]]
+        are_nobody = is_nobody[0] & is_nobody[1]
+        notes = list[Message]()
+        if genuine is None:
+            if not self._labelled:
+                raise DataError("genuine is missing: these scores have no labels to derive it from")
+            if are_nobody.any():
+                notes.append(Message("pairs-of-no-person", pairs=int(are_nobody.sum())))
+                if pair_folds is not None:
+                    pair_folds = one_dimensional(pair_folds, "pair_folds")
+                    if len(pair_folds) == len(are_nobody):  # else there is an error below
+                        pair_folds = pair_folds[~are_nobody]
+                row, column = row[~are_nobody], column[~are_nobody]
+                are_nobody = np.zeros(len(row), dtype=bool)
+            genuine = codes.probe[row] == codes.gallery[column]
+        elif self._labelled and require_array("genuine", genuine).shape == row.shape:
+            require_classes(
+                np.asarray(genuine) == 1,
+                codes.gallery[column],
+                codes.probe[row],
+                ~(is_nobody[0] | is_nobody[1]),
+                partial(places_in_words, "pair"),
+            )
+        _refuse_cells(cells.is_ignored(row, column), row, column, "in cells that the mask ignores")
+        is_excluded = excluded(self, row, column) & ~are_nobody
+        _refuse_cells(is_excluded, row, column, f"left out by exclude={', '.join(self.exclude)}")
+        people = None
+        if self._labelled:
+            people = np.empty((len(row), 2), dtype=object)
+            people[:, 0] = self.gallery_labels[column]
+            people[:, 1] = self.probe_labels[row]
+        values = cells.read_cells(row, column)
+        pairs = PairList.from_arrays(values, genuine, subjects=people, pair_folds=pair_folds)
+        ids = np.column_stack([self.gallery_ids[column], self.probe_ids[row]])
+        pairs = replace(pairs, ids=ids)
         trials = self._of_pairs(pairs, kind=self.kind, nan=self.nan, name=self.name)
         return trials._with(
             origin=self.origin,
@@ -710,7 +754,28 @@ class Scores(ScoreData):
         scores, probes, gallery = chosen_sides(self, index, probes, gallery)
         if probes is None and gallery is None:
             return self
-        return selected(scores, probes, gallery)
+        rows = None if probes is None else as_index(probes, self.shape[0], "probes")
+        if self.layout == "pairs":
+            pair = np.arange(self.shape[0]) if rows is None else rows
+            keys = scores.pair_keys.take(pair)
+            return scores.with_pairs(scores.pairs.select(pair, gallery), pair_keys=keys)
+        columns = None
+        if gallery is not None:
+            columns = as_index(gallery, self.cells.shape[1], "gallery")
+            if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
+                raise DataError("gallery selects a template more than once")
+        chosen: dict[str, Any] = {}
+        for number, (side, chosen_index) in enumerate((("probe", rows), ("gallery", columns))):
+            if chosen_index is not None:
+                meta = (self.probe_meta, self.gallery_meta)[number]
+                chosen |= {
+                    f"{side}_ids": getattr(self, f"{side}_ids")[chosen_index],
+                    f"{side}_labels": getattr(self, f"{side}_labels")[chosen_index],
+                    f"_{side}_meta": {x: read_only(y[chosen_index]) for x, y in meta.items()},
+                    f"_{side}_keys": self.keys(number).take(chosen_index),
+                }
+        codes, source = self.codes.select(rows, columns), self._source.select(rows, columns)
+        return scores._with(_codes=codes, _source=source, **chosen)
 
     def with_mask(self, mask: Any) -> Self:
         """Return the same values with another mask.
@@ -791,45 +856,9 @@ class Scores(ScoreData):
 # ---------------------------------------------------------------------------------- parts of scores
 
 
-def selected(scores: AnyScores, probes: Any, gallery: Any) -> AnyScores:
-    """Return a view of some probes and some gallery templates; None for all."""
-    rows = None if probes is None else as_index(probes, scores.shape[0], "probes")
-    if scores.layout == "pairs":
-        pair = np.arange(scores.shape[0]) if rows is None else rows
-        keys = scores.pair_keys.take(pair)
-        return scores.with_pairs(scores.pairs.select(pair, gallery), pair_keys=keys)
-    columns = None
-    if gallery is not None:
-        columns = as_index(gallery, scores.cells.shape[1], "gallery")
-        require_distinct_columns(columns)
-    chosen = _part_of_side(scores, "probe", rows) | _part_of_side(scores, "gallery", columns)
-    codes = scores.codes.select(rows, columns)
-    source = scores._source.select(rows, columns)
-    return scores._with(_codes=codes, _source=source, **chosen)
-
-
-def _part_of_side(scores: ScoreData, side: str, index: np.ndarray | None) -> dict[str, Any]:
-    """Return the attributes of some templates of the side ``"probe"`` or ``"gallery"``."""
-    if index is None:
-        return {}
-    meta: Mapping[str, np.ndarray] = getattr(scores, f"{side}_meta")
-    return {
-        f"{side}_ids": getattr(scores, f"{side}_ids")[index],
-        f"{side}_labels": getattr(scores, f"{side}_labels")[index],
-        f"_{side}_meta": {name: read_only(column[index]) for name, column in meta.items()},
-        f"_{side}_keys": scores.keys(int(side == "gallery")).take(index),
-    }
-
-
 def of_own_columns(scores: AnyScores) -> AnyScores:
     """Return a view of selected columns for which no other columns are computed or inflated."""
     return scores._with(_source=scores.cells.of_own_columns())
-
-
-def require_distinct_columns(columns: np.ndarray) -> None:
-    """Raise :class:`DataError` where a gallery has a template more than once."""
-    if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
-        raise DataError("gallery selects a template more than once")
 
 
 def chosen_sides(
@@ -847,9 +876,19 @@ def chosen_sides(
             )
         if len(index) == 1:
             index = named_choice(index[0]) or index
-        if len(index) == 1:
-            index = _sides_of_one(scores, index[0])
-        probes, gallery = index
+        if len(index) == 2:
+            probes, gallery = index
+        else:
+            (probes,) = index
+            is_list = scores.layout in ("pairs", "top-k")
+            gallery = None if is_list else probes
+            if gallery is not None and not np.array_equal(scores.probe_ids, scores.gallery_ids):
+                probe_count, gallery_count = scores.shape
+                raise DataError(
+                    f"one index takes the same templates on both sides, but the {probe_count:,} "
+                    f"probes and the {gallery_count:,} gallery templates are not the same; give "
+                    "scores.select(probes=...) or scores.select(gallery=...)"
+                )
     sides = []
     row_keys = scores.pair_keys if scores.layout == "pairs" else scores.keys(0)
     for index, keys, argument in (
@@ -866,66 +905,6 @@ def chosen_sides(
     return scores, sides[0], sides[1]
 
 
-def _sides_of_one(scores: ScoreData, index: Any) -> tuple[Any, Any]:
-    if scores.layout in ("pairs", "top-k"):
-        return index, None
-    if index is not None and not np.array_equal(scores.probe_ids, scores.gallery_ids):
-        probe_count, gallery_count = scores.shape
-        raise DataError(
-            f"one index takes the same templates on both sides, but the {probe_count:,} probes and "
-            f"the {gallery_count:,} gallery templates are not the same; give "
-            "scores.select(probes=...) or scores.select(gallery=...)"
-        )
-    return index, index
-
-
-def pairs_at(
-    scores: ScoreData, probe_index: Any, gallery_index: Any, genuine: Any, pair_folds: Any
-) -> tuple[PairList, list[Message]]:
-    """Return cells as pairs, and notes on them, for :meth:`bioeval.Scores.at_pairs`."""
-    cells, codes = scores.cells, scores.codes
-    row = as_index(probe_index, scores.shape[0], "probe_index")
-    column = as_index(gallery_index, scores.shape[1], "gallery_index")
-    if len(row) != len(column):
-        raise DataError(f"probe_index has {len(row)} entries and gallery_index {len(column)}")
-    itself = scores.probe_ids[row] == scores.gallery_ids[column]
-    _refuse_cells(itself, row, column, "of a template with itself")
-    is_nobody = codes.no_person[codes.probe[row]], codes.no_person[codes.gallery[column]]
-    are_nobody = is_nobody[0] & is_nobody[1]
-    notes = list[Message]()
-    if genuine is None:
-        if not scores._labelled:
-            raise DataError("genuine is missing: these scores have no labels to derive it from")
-        if are_nobody.any():
-            notes.append(Message("pairs-of-no-person", pairs=int(are_nobody.sum())))
-            pair_folds = _of_pairs(pair_folds, ~are_nobody)
-            row, column = row[~are_nobody], column[~are_nobody]
-            are_nobody = np.zeros(len(row), dtype=bool)
-        genuine = codes.probe[row] == codes.gallery[column]
-    elif scores._labelled and require_array("genuine", genuine).shape == row.shape:
-        require_classes(
-            np.asarray(genuine) == 1,
-            codes.gallery[column],
-            codes.probe[row],
-            ~(is_nobody[0] | is_nobody[1]),
-            partial(places_in_words, "pair"),
-        )
-    _refuse_cells(cells.is_ignored(row, column), row, column, "in cells that the mask ignores")
-    # Given classes decide pairs of no person.
-    is_excluded = excluded(scores, row, column) & ~are_nobody
-    _refuse_cells(is_excluded, row, column, f"left out by exclude={', '.join(scores.exclude)}")
-    people = None
-    if scores._labelled:
-        people = np.empty((len(row), 2), dtype=object)
-        people[:, 0] = scores.gallery_labels[column]
-        people[:, 1] = scores.probe_labels[row]
-    pairs = PairList.from_arrays(
-        cells.read_cells(row, column), genuine, subjects=people, pair_folds=pair_folds
-    )
-    ids = np.column_stack([scores.gallery_ids[column], scores.probe_ids[row]])
-    return replace(pairs, ids=ids), notes
-
-
 def _refuse_cells(is_wrong: np.ndarray, row: np.ndarray, column: np.ndarray, which: str) -> None:
     """Raise if any cell of a list is wrong; the message says of the pairs `which` they are."""
     if is_wrong.any():
@@ -934,11 +913,3 @@ def _refuse_cells(is_wrong: np.ndarray, row: np.ndarray, column: np.ndarray, whi
             f"the list has {counted(int(is_wrong.sum()), 'pairs')} {which}, the first is "
             f"pair {first} (row {row[first]}, column {column[first]})"
         )
-
-
-def _of_pairs(folds: Any, is_chosen: np.ndarray) -> Any:
-    """Return the folds of some pairs; unchanged if their number is wrong, for a later error."""
-    if folds is None:
-        return None
-    folds = one_dimensional(folds, "pair_folds")
-    return folds[is_chosen] if len(folds) == len(is_chosen) else folds

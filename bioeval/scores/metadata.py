@@ -163,7 +163,8 @@ def places_of_values(values: np.ndarray, column: str, subject: np.ndarray) -> np
     kinds = set(map(type, objects))
     if len(kinds) == 1 and not kinds & {str, bytes}:
         try:
-            return _ranked_keys(objects)
+            place = {key: i for i, key in enumerate(sorted(set(objects)))}
+            return np.array([place[key] for key in objects])
         except TypeError:
             raise _no_order(column, objects[0]) from None
     try:
@@ -263,11 +264,6 @@ def _refuse_other_dates(column: str, text: str) -> None:
 
 def _ranked(values: np.ndarray) -> np.ndarray:
     return np.unique(values, return_inverse=True)[1].reshape(-1)
-
-
-def _ranked_keys(keys: Sequence[Any]) -> np.ndarray:
-    place = {key: i for i, key in enumerate(sorted(set(keys)))}
-    return np.array([place[key] for key in keys])
 
 
 def _no_order(column: str, value: Any) -> DataError:

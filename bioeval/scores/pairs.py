@@ -215,15 +215,18 @@ class PairList:
         kind: Kind,
         describe_rows: DescribeRows,
         no_person: Sequence[Any] = NO_PERSON,
-    ) -> ListedAttempts:
-        """Return the pairs that are attempts; the arguments are those of :meth:`examined`."""
+    ) -> tuple[PairList, np.ndarray, tuple[Message, ...]]:
+        """Return the pairs that are attempts, int64 their places in the list, and notes.
+
+        The arguments are those of :meth:`examined`.
+        """
         is_attempt, notes = self.examined(rules, kind, describe_rows, no_person)
         places = np.arange(len(self.values))
         pairs = self
         if is_attempt is not None:
             places = places[is_attempt]
             pairs = self.take(is_attempt)
-        return ListedAttempts(replace(pairs, unordered=rules.unordered), places, tuple(notes))
+        return replace(pairs, unordered=rules.unordered), places, tuple(notes)
 
     def examined(
         self,
@@ -242,10 +245,13 @@ class PairList:
         DataError
             If a pair contradicts its subjects or another pair.
         """
-        subjects = self._codes_of_sides() if self.people is not None else None
+        subjects = None  # numbers of the enrolled subjects and of the probes' subjects, (p,) each
         of_somebody: np.ndarray | None = None  # pairs with a person on a side
         notes: list[Message] = []
-        if subjects is not None:
+        if self.people is not None:
+            subjects = self.codes.gallery, self.codes.probe
+            if isinstance(self.people, CodedSides):
+                subjects = self.people.a, self.people.b
             nobody = self.codes.of_no_person(no_person)
             are_nobody = nobody[self.codes.gallery], nobody[self.codes.probe]
             are_people = ~(are_nobody[0] | are_nobody[1])
@@ -276,12 +282,6 @@ class PairList:
             is_attempt = of_somebody if is_attempt is None else is_attempt & of_somebody
         return is_attempt, notes + further_notes
 
-    def _codes_of_sides(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return numbers of the enrolled subjects and of the probes' subjects, (p,) each."""
-        if isinstance(self.people, CodedSides):
-            return self.people.a, self.people.b
-        return self.codes.gallery, self.codes.probe
-
     def distances(self, kind: Kind, nan: NanPolicy, piece: np.ndarray | None = None) -> np.ndarray:
         """Return all scores, or a piece of them, as distances, with failures as `nan` says."""
         values = self.values if piece is None else piece
@@ -298,14 +298,6 @@ class PairList:
             f"the scores hold {int(failed.sum())} NaN, the first {place}; choose how to treat "
             'failed comparisons: `nan="reject"` or `nan="exclude"`'
         )
-
-
-class ListedAttempts(NamedTuple):
-    """The attempts of a list of pairs."""
-
-    pairs: PairList
-    places: np.ndarray  # int64: their places in the list
-    notes: tuple[Message, ...]  # on the pairs left out
 
 
 def classes_of_subjects(
@@ -456,29 +448,9 @@ class _SameTemplates(NamedTuple):
         return type(self)(self.first[is_chosen], self.later[is_chosen])
 
 
-class _PairCounts(NamedTuple):
-    """The pairs of a list, whatever the order of their names."""
-
-    distinct: int
-    in_both_orders: int  # pairs that are listed in both orders
-    any_repeated: bool = False  # whether any pair is listed again, in the same order
-    any_contradictory: bool = False  # whether any pair is both genuine and impostor
-
-
-class _LeftOut(NamedTuple):
-    """Lines that are left out, since another line has the same templates."""
-
-    rows: np.ndarray  # int64 (k,)
-    different: _SameTemplates  # lines whose scores differ, which are refused
-    rounded: int = 0  # number of lines whose scores differ by rounding
-
-
 # The low bits of the key of a pair: its class, and above it the order of its names.
 _CLASS_BITS = 1
 _ORDER_AND_CLASS_BITS = 2
-
-_NOTHING = np.zeros(0, dtype=np.int64)
-_NO_LINES = _LeftOut(_NOTHING, _SameTemplates(_NOTHING, _NOTHING))
 
 
 @dataclass(frozen=True, eq=False)
@@ -499,65 +471,109 @@ class ListedTemplates:
         DataError
             If a pair is both genuine and impostor, or has several scores.
         """
-        counts = self._count_in_table() or self._count_by_sorting()
-        is_kept = np.ones(len(self.names), dtype=bool)
-        repeated = merged = _NO_LINES
-        leaves_out = counts.any_repeated and "repeated" not in self.rules.keep
-        merges = self.rules.unordered and counts.in_both_orders > 0
-        if counts.any_contradictory or leaves_out or merges:
+        names, rules = self.names, self.rules
+        pairs, in_both_orders, any_repeated, any_contradictory = self._counts()
+        is_kept = np.ones(len(names), dtype=bool)
+        repeated = merged = rounded = 0  # lines that are left out, and merged ones with rounding
+        leaves_out = any_repeated and "repeated" not in rules.keep
+        merges = rules.unordered and in_both_orders > 0
+        if any_contradictory or leaves_out or merges:
             keys = self._keys()
             same_templates = _SameTemplates.with_equal_keys(keys >> _ORDER_AND_CLASS_BITS)
-            self._refuse_two_classes(same_templates)
+            has_other_class = (
+                self.genuine[same_templates.later] != self.genuine[same_templates.first]
+            )
+            number, examples = self._described(same_templates.select(has_other_class))
+            if number:
+                raise DataError(
+                    f"{_number(number, 'pairs')} both genuine and impostor: {examples}; give each "
+                    "pair of templates one class"
+                )
+            different = []  # lines of the same templates with other scores
             if leaves_out:
-                repeated = self._repeated(_SameTemplates.with_equal_keys(keys >> _CLASS_BITS))
-                is_kept[repeated.rows] = False
+                lines = _SameTemplates.with_equal_keys(keys >> _CLASS_BITS)
+                is_kept[lines.later] = False
+                repeated = len(lines.later)
+                score, later_score = self.values[lines.first], self.values[lines.later]
+                have_failed = np.isnan(score) & np.isnan(later_score)
+                different.append(lines.select((score != later_score) & ~have_failed))
             if merges:
-                merged = self._merged(same_templates.select(is_kept[same_templates.later]))
-                is_kept[merged.rows] = False
-            self._refuse_two_scores(repeated.different, merged.different)
-        itself = self._self_comparisons(is_kept)
-        keeps_self = "self" in self.rules.keep
+                lines = same_templates.select(is_kept[same_templates.later])
+                rows, merged_different, rounded = self._merged(lines)
+                is_kept[rows] = False
+                merged = len(rows)
+                different.append(merged_different)
+            if different:
+                lines = _SameTemplates(*map(np.concatenate, zip(*different, strict=True)))
+                self._refuse_two_scores(lines)
+        itself = np.flatnonzero((names.a == names.b) & is_kept)
+        impostors = itself[~self.genuine[itself]].tolist()
+        if impostors:
+            compare = "compares" if len(impostors) == 1 else "compare"
+            raise DataError(
+                f"{counted(len(impostors), 'impostor pairs')} {compare} a template with itself "
+                f"({_first(len(impostors), self.describe_rows, impostors[:_EXAMPLES])}); correct "
+                "the list, or give each template its own name"
+            )
+        keeps_self = "self" in rules.keep
         is_kept[itself] = keeps_self
         if not is_kept.any():
             raise DataError(
                 "every pair compares a template with itself, which is not an attempt; give "
                 '`keep="self"` to count such pairs'
             )
-        notes = _notes_on_left_out(len(repeated.rows), 0 if keeps_self else len(itself))
-        pairs = counts.distinct - len(np.unique(self.names.a[itself]))
-        notes += self._notes_on_orders(pairs, counts.in_both_orders, merged)
+
+        notes = []
+        if repeated:
+            option = '; `keep="repeated"` counts each line'
+            notes.append(Message("repeated-pairs", pairs=repeated, how="", option=option))
+        if len(itself) and not keeps_self:
+            about = {"comparisons": len(itself), "option": '`keep="self"`'}
+            notes.append(Message("self-comparisons-left-out", **about))
+        pairs -= len(np.unique(names.a[itself]))
+        if merged:
+            order_in_words = " in the other order"
+            if rounded:
+                order_in_words += f" ({rounded:,} with a score that differs by rounding)"
+            notes.append(Message("repeated-pairs", pairs=merged, how=order_in_words, option=""))
+        # In a list that was drawn by chance, some pairs are listed in both orders; a note is due
+        # where nearly all pairs are.
+        elif not rules.unordered and MOSTLY * pairs <= in_both_orders < pairs:
+            numbers = {"one_order": pairs - in_both_orders, "pairs": pairs}
+            consequence = ", the others in both, as two attempts each"
+            option = "`unordered=True`"
+            about = {"consequence": consequence, "option": option}
+            notes.append(Message("pairs-in-one-order", **numbers, **about))
         return (None if is_kept.all() else is_kept), notes
 
-    def _count_in_table(self) -> _PairCounts | None:
-        """Count the pairs in a table of all templates, which is several times faster than sorting.
+    def _counts(self) -> tuple[int, int, bool, bool]:
+        """Count the pairs of the list, whatever the order of their names.
 
-        None if the table would be too large, or if lines are to be left out or refused.
+        Returned are the numbers of distinct pairs and of pairs that are listed in both orders, and
+        whether any pair is listed again in the same order, or is both genuine and impostor.
         """
-        size = len(self.names.values)
-        if size * size > _CELLS_PER_PAIR * len(self.names):
-            return None
-        table = np.zeros((size, size), dtype=np.uint8)
-        table[self.names.a, self.names.b] = 1 + self.genuine
-        is_repeated = np.count_nonzero(table) < len(self.names)
-        if is_repeated or ((table | table.T) == 3).any():  # 3 has the bits of both classes
-            return None
-        mirrored = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
-        if mirrored and self.rules.unordered:
-            return None
-        in_both_orders = int(mirrored) // 2
-        return _PairCounts(len(self.names) - in_both_orders, in_both_orders)
-
-    def _count_by_sorting(self) -> _PairCounts:
+        # A table of all templates, unless it is too large, is several times faster than sorting.
+        size, lines = len(self.names.values), len(self.names)
+        if size * size <= _CELLS_PER_PAIR * lines:
+            table = np.zeros((size, size), dtype=np.uint8)
+            table[self.names.a, self.names.b] = 1 + self.genuine
+            is_repeated = np.count_nonzero(table) < lines
+            if (
+                not is_repeated and not ((table | table.T) == 3).any()
+            ):  # 3: the bits of both classes
+                mirrored = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
+                if not mirrored or not self.rules.unordered:
+                    return lines - int(mirrored) // 2, int(mirrored) // 2, False, False
         keys = np.sort(self._keys())
         change = keys[1:] ^ keys[:-1]
         has_same_names = change >> _ORDER_AND_CLASS_BITS == 0
         has_same_order = change >> _CLASS_BITS == 0
         has_other_class = has_same_names & (change & 1).astype(bool)
-        return _PairCounts(
-            distinct=len(keys) - int(has_same_names.sum()),
-            in_both_orders=int((has_same_names & ~has_same_order).sum()),
-            any_repeated=bool(has_same_order.any()),
-            any_contradictory=bool(has_other_class.any()),
+        return (
+            len(keys) - int(has_same_names.sum()),
+            int((has_same_names & ~has_same_order).sum()),
+            bool(has_same_order.any()),
+            bool(has_other_class.any()),
         )
 
     def _keys(self) -> np.ndarray:
@@ -577,16 +593,12 @@ class ListedTemplates:
             keys += term
         return keys
 
-    def _repeated(self, lines: _SameTemplates) -> _LeftOut:
-        first_score = self.values[lines.first]
-        later_score = self.values[lines.later]
-        have_failed = np.isnan(first_score) & np.isnan(later_score)
-        return _LeftOut(lines.later, lines.select((first_score != later_score) & ~have_failed))
+    def _merged(self, lines: _SameTemplates) -> tuple[np.ndarray, _SameTemplates, int]:
+        """Merge the lines of pairs that are listed in the other order as the same attempt.
 
-    def _merged(self, lines: _SameTemplates) -> _LeftOut:
-        """Return the lines of pairs that are listed in the other order as the same attempt.
-
-        The line whose names are in natural order is kept, whatever the order of the two lines.
+        Returned are the rows that are left out, the lines whose scores differ, and the number of
+        lines whose scores differ by rounding. The line whose names are in natural order is kept,
+        whatever the order of the two lines.
         """
         first_score = self.values[lines.first].astype(np.float64)
         later_score = self.values[lines.later].astype(np.float64)
@@ -597,38 +609,11 @@ class ListedTemplates:
         is_different = ~(gap <= _ROUNDING * float(largest))
         place = natural_places(as_objects(list(self.names.values)))
         is_descending = place[self.names.a[lines.first]] > place[self.names.b[lines.first]]
-        return _LeftOut(
-            np.where(is_descending, lines.first, lines.later),
-            lines.select(is_different),
-            int((gap[~is_different] > 0).sum()),
-        )
+        rows = np.where(is_descending, lines.first, lines.later)
+        return rows, lines.select(is_different), int((gap[~is_different] > 0).sum())
 
-    def _self_comparisons(self, is_kept: np.ndarray) -> np.ndarray:
-        """Return the kept rows that compare a template with itself; raise if any is impostor."""
-        itself = np.flatnonzero((self.names.a == self.names.b) & is_kept)
-        impostors = itself[~self.genuine[itself]].tolist()
-        if impostors:
-            number = len(impostors)
-            compare = "compares" if number == 1 else "compare"
-            raise DataError(
-                f"{counted(number, 'impostor pairs')} {compare} a template with itself "
-                f"({_first(number, self.describe_rows, impostors[:_EXAMPLES])}); correct the list, "
-                "or give each template its own name"
-            )
-        return itself
-
-    def _refuse_two_classes(self, lines: _SameTemplates) -> None:
-        differing = lines.select(self.genuine[lines.later] != self.genuine[lines.first])
-        number, examples = self._describe_refused(differing)
-        if number:
-            raise DataError(
-                f"{_number(number, 'pairs')} both genuine and impostor: {examples}; give each "
-                "pair of templates one class"
-            )
-
-    def _refuse_two_scores(self, *lines: _SameTemplates) -> None:
-        differing = _SameTemplates(*map(np.concatenate, zip(*lines, strict=True)))
-        number, examples = self._describe_refused(differing, scores=True)
+    def _refuse_two_scores(self, lines: _SameTemplates) -> None:
+        number, examples = self._described(lines, scores=True)
         if number:
             advice = 'give `keep="repeated"` if these are separate attempts'
             if self.rules.unordered:
@@ -639,7 +624,8 @@ class ListedTemplates:
                 "subjects, call their columns subject_a and subject_b in a first line"
             )
 
-    def _describe_refused(self, lines: _SameTemplates, scores: bool = False) -> tuple[int, str]:
+    def _described(self, lines: _SameTemplates, scores: bool = False) -> tuple[int, str]:
+        """Return the number of pairs, and examples of their lines in words."""
         first_rows, line = np.unique(lines.first, return_index=True)
         later_rows = lines.later[line]
         examples = []
@@ -653,40 +639,6 @@ class ListedTemplates:
             examples.append(f"{name!r} and {other_name!r} ({text})")
         ending = " and others" if len(first_rows) > len(examples) else ""
         return len(first_rows), f"{', '.join(examples)}{ending}"
-
-    def _notes_on_orders(self, pairs: int, in_both_orders: int, merged: _LeftOut) -> list[Message]:
-        """Return the note on merged pairs, or on pairs that are listed in one order alone.
-
-        The latter is given if nearly all pairs are listed in both orders; in a list that was drawn
-        by chance, some pairs are.
-        """
-        if self.rules.unordered and not len(merged.rows):
-            return []
-        if self.rules.unordered:
-            order_in_words = " in the other order"
-            if merged.rounded:
-                order_in_words += f" ({merged.rounded:,} with a score that differs by rounding)"
-            about = {"pairs": len(merged.rows), "how": order_in_words}
-            return [Message("repeated-pairs", **about, option="")]
-        if not MOSTLY * pairs <= in_both_orders < pairs:
-            return []
-        numbers = {"one_order": pairs - in_both_orders, "pairs": pairs}
-        consequence = ", the others in both, as two attempts each"
-        option = "`unordered=True`"
-        return [Message("pairs-in-one-order", **numbers, consequence=consequence, option=option)]
-
-
-def _notes_on_left_out(repeated: int, self_comparisons: int) -> list[Message]:
-    notes = []
-    if repeated:
-        option = '; `keep="repeated"` counts each line'
-        notes.append(Message("repeated-pairs", pairs=repeated, how="", option=option))
-    if self_comparisons:
-        option = '`keep="self"`'
-        notes.append(
-            Message("self-comparisons-left-out", comparisons=self_comparisons, option=option)
-        )
-    return notes
 
 
 def require_classes(

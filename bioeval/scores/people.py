@@ -210,7 +210,7 @@ class ComparedPeople(NamedTuple):
 
     @classmethod
     def _of_pairs(cls, number: int, pairs: np.ndarray, codes: int, disjoint: bool) -> Self:
-        largest = disjoint_among(pairs[0], pairs[1], codes) if disjoint else 0
+        largest = int((mates_among(*pairs, codes) >= 0).sum()) // 2 if disjoint else 0
         return cls(number, pairs.shape[1], largest)
 
 
@@ -219,14 +219,6 @@ class ComparedPeople(NamedTuple):
 
 # Pairs that are sorted together: few, so that temporary arrays stay small.
 _PAIRS_AT_ONCE = 1 << 17
-
-
-def disjoint_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> int:
-    """Return the largest number of disjoint pairs of subjects among some pairs.
-
-    Pairs of a subject with itself are left out.
-    """
-    return int((mates_among(probe_person, claimed_person, people) >= 0).sum()) // 2
 
 
 def distinct_pairs(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> np.ndarray:
@@ -270,13 +262,8 @@ def pairs_in_cells(scores: ScoreData) -> np.ndarray | None:
         row, group = np.nonzero(is_compared & is_other_person)
         pairs.append(distinct_pairs(probe[row], subject[group], number))
         if sum(x.shape[1] for x in pairs[1:]) > max(_PAIRS_AT_ONCE, pairs[0].shape[1]):
-            pairs = [_joined(pairs, number)]
-    return None if all_compared else _joined(pairs, number)
-
-
-def _joined(pairs: list[np.ndarray], people: int) -> np.ndarray:
-    joined = np.concatenate(pairs, axis=1)
-    return distinct_pairs(joined[0], joined[1], people)
+            pairs = [distinct_pairs(*np.concatenate(pairs, axis=1), number)]
+    return None if all_compared else distinct_pairs(*np.concatenate(pairs, axis=1), number)
 
 
 def mates_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> np.ndarray:

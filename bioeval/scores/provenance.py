@@ -26,7 +26,7 @@ from bioeval.scores.exclusions import NO_PERSON_TWICE, Exclusion, ExclusionRule
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_texts
 from bioeval.scores.people import knows_people, mate_cells
-from bioeval.scores.sampled import copies_notes, kind_notes
+from bioeval.scores.sampled import KindVerdict, copies_notes
 
 # Separates the names of exclusions in the one attribute that a result has for them.
 _BETWEEN_NAMES = ", "
@@ -144,43 +144,42 @@ _EXAMPLES = 3
 
 
 def notes_on_scores(scores: Scores) -> list[Message]:
-    notes = [*kind_notes(scores), *scores.remarks, *_notes_on_attempts(scores)]
-    notes += copies_notes(scores)
-    if scores.layout != "pairs" and not scores._labelled:
-        return notes
-    if scores.layout == "probe-against-gallery":
-        notes += _notes_on_sides(scores)
-    if scores.doubt_of_square:
-        notes.append(Message(scores.doubt_of_square))
-    if counts_same(scores, "session"):
-        notes.append(pairs_of_same("session"))
-    if knows_people(scores):
-        notes += spelling_notes(scores.codes, "label") + no_person_notes(scores)
-    return notes + exclusion_notes(scores) if scores.exclude else notes
-
-
-def _notes_on_attempts(scores: Scores) -> list[Message]:
-    notes = []
+    doubt = KindVerdict.from_scores(scores).message
+    notes = [*([] if doubt is None else [doubt]), *scores.remarks]
+    # Attempts that are none, or failed.
     if scores._incomplete is not None:
         notes += transaction_notes(scores)
     if scores._too_few is not None:
         notes += too_few_notes(*claims_of_few_templates(scores), scores._too_few.needed)
     of_tries = failures_of_tries(scores)
     if scores.nan != "raise" and any(scores.failures if of_tries is None else of_tries):
-        notes.append(_failures(scores, of_tries))
+        genuine, impostor = scores.failures
+        meanings = {"reject": "attempts that are always rejected", "exclude": "no attempts"}
+        about: dict[str, Any] = {"genuine": genuine, "impostor": impostor}
+        about["meaning"] = meanings[scores.nan]
+        if of_tries is not None:
+            about |= {"tries_genuine": of_tries[0], "tries_impostor": of_tries[1]}
+        notes.append(Message("failures" if of_tries is None else "failures-of-visits", **about))
     if scores.layout == "pairs" and scores.pairs.missing:
         listed = scores.pairs.missing + scores.shape[0]
         notes.append(Message("listed-pairs-missing", pairs=scores.pairs.missing, listed=listed))
-    return notes
-
-
-def _notes_on_sides(scores: Scores) -> list[Message]:
-    codes = scores.codes.labelled
-    if not present(codes.gallery, len(codes.values))[codes.probe].any():
-        probes = str(scores.probe_labels.dtype)
-        templates = str(scores.gallery_labels.dtype)
-        return [Message("no-mate-in-gallery", probe_dtype=probes, gallery_dtype=templates)]
-    return []
+    notes += copies_notes(scores)
+    if scores.layout != "pairs" and not scores._labelled:
+        return notes
+    # Labels and columns of both sides.
+    if scores.layout == "probe-against-gallery":
+        codes = scores.codes.labelled
+        if not present(codes.gallery, len(codes.values))[codes.probe].any():
+            dtypes = str(scores.probe_labels.dtype), str(scores.gallery_labels.dtype)
+            about = dict(zip(("probe_dtype", "gallery_dtype"), dtypes, strict=True))
+            notes.append(Message("no-mate-in-gallery", **about))
+    if scores.doubt_of_square:
+        notes.append(Message(scores.doubt_of_square))
+    if counts_same(scores, "session"):
+        notes.append(pairs_of_same("session"))
+    if knows_people(scores):
+        notes += _spelling_notes(scores.codes, "label") + no_person_notes(scores)
+    return notes + exclusion_notes(scores) if scores.exclude else notes
 
 
 def no_person_notes(scores: Scores) -> list[Message]:
@@ -199,16 +198,6 @@ def no_person_notes(scores: Scores) -> list[Message]:
     templates = " and ".join(counted(number, noun) for number, noun in numbers if number)
     labels = codes.labels_of_no_person(scores.no_person_ids)
     return [Message("no-person", templates=templates, labels=labels, treatment=treatment)]
-
-
-def _failures(scores: Scores, of_tries: tuple[int, int] | None) -> Message:
-    genuine, impostor = scores.failures
-    meaning = {"reject": "attempts that are always rejected", "exclude": "no attempts"}[scores.nan]
-    about: dict[str, Any] = {"genuine": genuine, "impostor": impostor, "meaning": meaning}
-    if of_tries is None:
-        return Message("failures", **about)
-    genuine, impostor = of_tries
-    return Message("failures-of-visits", **about, tries_genuine=genuine, tries_impostor=impostor)
 
 
 def transaction_notes(scores: Scores) -> list[Message]:
@@ -235,7 +224,7 @@ def rule_notes(scores: Scores, rule: ExclusionRule) -> list[Message]:
     notes = []
     if not rule.number(scores.codes, scores.probe_ids, scores.gallery_ids):
         notes.append(Message("exclusion-without-effect", exclusion=rule.exclusion.text))
-    notes += spelling_notes(rule.codes, rule.exclusion.column)
+    notes += _spelling_notes(rule.codes, rule.exclusion.column)
     return notes + unknown_notes(rule.codes, rule.exclusion.column)
 
 
@@ -266,7 +255,7 @@ def counts_same(scores: Scores, column: str) -> bool:
     return False
 
 
-def spelling_notes(codes: Codes, column: str) -> list[Message]:
+def _spelling_notes(codes: Codes, column: str) -> list[Message]:
     return look_alike(codes.in_many_spellings, column, len(codes.values))
 
 

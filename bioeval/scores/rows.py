@@ -88,15 +88,31 @@ def read_rows(
     Columns are in the order of `gallery`, by default subject by subject.
     """
     gallery = scores.gallery_order if gallery is None else gallery
+    order = gallery.order
     cells = scores.cells
     low, high = 0, len(scores.probe_ids[rows])
     if isinstance(rows, slice):
         low, high = rows.start, rows.stop
     else:
         cells = cells.select(rows, None)
-    raw = cells.read(low, high, gallery.order)
-    mask = None if cells.mask is None else cells.read_mask(low, high, gallery.order)
-    left_out = _cells_left_out(scores, gallery, rows, mask)
+    raw = cells.read(low, high, order)
+    mask = None if cells.mask is None else cells.read_mask(low, high, order)
+
+    # The cells that are no attempts, as places or as flags: of a template with itself, by `exclude`
+    # and by the mask.
+    own_position = gallery.probe_position[rows]
+    has_own = np.flatnonzero(own_position >= 0)
+    left_out: list[Any] = [(has_own, own_position[has_own])]
+    if scores.exclusions.of_all:
+        left_out.append(excluded_rows(scores, rows, order))
+    elif scores.exclusions.rules:
+        row, position = gallery.same_subject_cells(rows)
+        probe = np.arange(scores.shape[0])[rows][row]
+        is_excluded = excluded(scores, probe, position if order is None else order[position])
+        left_out.append((row[is_excluded], position[is_excluded]))
+    if mask is not None:
+        _check_mask(scores, gallery, mask, rows)
+        left_out.append(mask == Mask.IGNORE)
 
     def unread() -> np.ndarray:
         is_left_out = np.zeros(raw.shape, dtype=bool)
@@ -109,14 +125,22 @@ def read_rows(
         values = values.copy()
     for cells_left_out in left_out:
         values[cells_left_out] = 0  # a NaN here is no failed attempt
-    values = _by_policy(scores, values)
+    if scores.nan == "reject":
+        failed = np.isnan(values)
+        if failed.any() or (values == np.inf).any():
+            values = with_failures(values, failed)
+    elif scores.nan == "raise":
+        with np.errstate(invalid="ignore"):  # the minimum is NaN if any value is
+            if np.isnan(values.min(initial=np.inf)):
+                raise_nan(scores)
     for cells_left_out in left_out:
         values[cells_left_out] = np.nan
+
     if knows_people(scores):
-        row, position = gallery.same_subject_cells(rows)
+        mates = gallery.same_subject_cells(rows)
     else:
         assert mask is not None
-        row, position = np.nonzero(mask == Mask.GENUINE)
+        mates = np.nonzero(mask == Mask.GENUINE)
     return Block(
         values,
         np.arange(scores.shape[0])[rows, None],
@@ -125,46 +149,8 @@ def read_rows(
         gallery.lines,
         few=has_few(scores),
         rejected=scores.nan == "reject",
-        mated=(row, position),
+        mated=mates,
     )
-
-
-def _cells_left_out(
-    scores: Scores, gallery: GalleryOrder, rows: slice | np.ndarray, mask: np.ndarray | None
-) -> list[Any]:
-    """Return the cells that are no attempts, as places or as flags that index a block of `rows`."""
-    own_position = gallery.probe_position[rows]
-    has_own = np.flatnonzero(own_position >= 0)
-    left_out: list[Any] = [(has_own, own_position[has_own])]
-    if scores.exclusions.rules:
-        left_out.append(_excluded(scores, gallery, rows))
-    if mask is not None:
-        _check_mask(scores, gallery, mask, rows)
-        left_out.append(mask == Mask.IGNORE)
-    return left_out
-
-
-def _by_policy(scores: Scores, values: np.ndarray) -> np.ndarray:
-    if scores.nan == "reject":
-        failed = np.isnan(values)
-        if failed.any() or (values == np.inf).any():
-            return with_failures(values, failed)
-    elif scores.nan == "raise":
-        with np.errstate(invalid="ignore"):  # the minimum is NaN if any value is
-            if np.isnan(values.min(initial=np.inf)):
-                raise_nan(scores)
-    return values
-
-
-def _excluded(scores: Scores, gallery: GalleryOrder, rows: slice | np.ndarray) -> Any:
-    """Return the cells that `exclude` leaves out, as an index: a mask, or rows and positions."""
-    order = gallery.order
-    if scores.exclusions.of_all:
-        return excluded_rows(scores, rows, order)
-    row, position = gallery.same_subject_cells(rows)
-    probe = np.arange(scores.shape[0])[rows][row]
-    is_excluded = excluded(scores, probe, position if order is None else order[position])
-    return row[is_excluded], position[is_excluded]
 
 
 def _check_mask(
@@ -260,24 +246,6 @@ STREAM_BYTES = 64 << 20
 STREAM_COPIES = 6
 
 
-def bytes_of(scores: Scores) -> tuple[int, int]:
-    """Estimate the bytes that are needed in any case, and for each row that is read."""
-    probe_count, gallery_count = scores.shape
-    genuine = 0
-    copies = 1
-    if scores._labelled:
-        templates = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
-        genuine = int(templates[scores.codes.probe].sum())
-    sampled = 32 * max(8 * gallery_count, 1 << 16)  # impostor scores drawn to place thresholds
-    fixed = _TABLES + _TEMPLATE * (probe_count + gallery_count) + _GENUINE * genuine + sampled
-    if scores.streams:
-        copies = _COMPUTED
-    if scores.cells.is_stored:
-        copies = _STORED
-    cell = copies * scores.dtype.itemsize + 3 * distance_dtype(scores.dtype).itemsize + _CELL
-    return fixed + getattr(scores.cells.mask, "nbytes", 0), gallery_count * cell
-
-
 def stated_memory_limit(scores: Scores) -> int | None:
     """Return the stated memory limit in bytes; None if none was stated."""
     return scores._memory_limit if scores._limited else None
@@ -290,19 +258,30 @@ def rows_within(scores: Scores, chunk: int) -> int:
     """
     if not scores._limited:
         return sys.maxsize
-    chunk = min(chunk, scores.shape[0])
-    fixed, bytes_of_row = bytes_of(scores)
+    probe_count, gallery_count = scores.shape
+    chunk = min(chunk, probe_count)
+    # The bytes that are needed in any case, and for each row that is read.
+    genuine = 0
+    if scores._labelled:
+        templates = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
+        genuine = int(templates[scores.codes.probe].sum())
+    sampled = 32 * max(8 * gallery_count, 1 << 16)  # impostor scores drawn to place thresholds
+    fixed = _TABLES + _TEMPLATE * (probe_count + gallery_count) + _GENUINE * genuine + sampled
+    fixed += getattr(scores.cells.mask, "nbytes", 0)
+    copies = _STORED if scores.cells.is_stored else _COMPUTED if scores.streams else 1
+    cell = copies * scores.dtype.itemsize + 3 * distance_dtype(scores.dtype).itemsize + _CELL
+    bytes_of_row = gallery_count * cell
     rows = int(_SHARE * scores._memory_limit - fixed) // bytes_of_row
     if rows >= chunk:
         return rows // chunk * chunk
     least = (fixed + bytes_of_row * chunk) / _SHARE
-    reason = "a row is read whole"
+    reason, less = "a row is read whole", ""
     if chunk > 1:
         reason = f"chunks of {chunk:,} rows are read whole"
-    less = "; chunks of fewer rows would need less" if chunk > 1 else ""
+        less = "; chunks of fewer rows would need less"
     raise DataError(
         f"`memory_limit` is {size_in_words(scores._memory_limit)}, too little for "
-        f"{scores.shape[0]:,} x {scores.shape[1]:,} {scores.dtype.name} scores ({reason}): "
+        f"{probe_count:,} x {gallery_count:,} {scores.dtype.name} scores ({reason}): "
         f"expected at least {size_in_words(least)}{less}"
     )
 

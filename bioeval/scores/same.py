@@ -254,9 +254,16 @@ def confirm_names(
     if found.verdict == "two":
         is_finite = np.flatnonzero(np.isfinite(found.own))
         row = int(found.rows[is_finite[0]])
+        own = np.abs(found.own[is_finite])
+        denial = (
+            f"their {len(own):,} comparisons have {len(np.unique(own)):,} values, from "
+            f"{own.min():.6g} to {own.max():.6g}, and the scores are not symmetric"
+        )
+        if not np.isnan(found.equal_vectors):
+            denial = f"{found.equal_vectors:.0%} of them have equal embeddings"
         raise DataError(
             f"{number:,} templates have one name on both sides, such as {plain(names[row])!r}, but "
-            f"by the scores they are not the same templates: {_denial(found)}. Three answers: "
+            f"by the scores they are not the same templates: {denial}. Three answers: "
             "names with their folders; `names=None`, if equal names are two templates; "
             "`shared=True`, if they are one"
         )
@@ -264,16 +271,6 @@ def confirm_names(
     if found.verdict == "open":
         about["how"] = "the scores are too coarse to confirm that these are the same templates"
     return True, [Message("templates-on-both-sides", **about)]
-
-
-def _denial(found: _Evidence) -> str:
-    if not np.isnan(found.equal_vectors):
-        return f"{found.equal_vectors:.0%} of them have equal embeddings"
-    own = np.abs(found.own[np.isfinite(found.own)])
-    return (
-        f"their {len(own):,} comparisons have {len(np.unique(own)):,} values, from {own.min():.6g} "
-        f"to {own.max():.6g}, and the scores are not symmetric"
-    )
 
 
 def _has_one_value(scored: Scored, own: np.ndarray, others: np.ndarray, mates: np.ndarray) -> bool:

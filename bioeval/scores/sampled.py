@@ -21,7 +21,7 @@ from bioeval.base.messages import Message
 from bioeval.scores.attempts import left_out_rows
 from bioeval.scores.blocks import is_few
 from bioeval.scores.build import scored_of
-from bioeval.scores.matrix import Scores, of_own_columns, selected
+from bioeval.scores.matrix import Scores, of_own_columns
 from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.rows import give_back, mapped_pages, read_rows
 from bioeval.scores.same import (
@@ -57,59 +57,39 @@ class SampledAttempts(NamedTuple):
         """Read a sample of attempts; None if the scores cannot be counted."""
         scores = scores._with(nan="exclude")
         try:
-            return cls._read(scores)
+            if scores.layout == "pairs":
+                genuine = evenly_spaced(np.flatnonzero(scores.genuine), _GENUINE)
+                impostor = evenly_spaced(np.flatnonzero(~scores.genuine), _IMPOSTOR)
+                probe = scores.codes.probe[genuine] if knows_people(scores) else genuine
+                genuine_distance, impostor_distance = (
+                    scores.pair_distances(scores.values[x]) for x in (genuine, impostor)
+                )
+                return cls(
+                    genuine_distance[~np.isnan(genuine_distance)],
+                    impostor_distance[~np.isnan(impostor_distance)],
+                    len(np.unique(probe)),
+                )
+            sample = _sample_of(scores)
+            block = read_rows(sample, slice(0, sample.shape[0]))
         except DataError:  # raised again where all scores are counted
             return None
-
-    @classmethod
-    def _read(cls, scores: Scores) -> Self:
-        if scores.layout == "pairs":
-            return cls._read_pairs(scores)
-        sample = sample_of(scores)
-        block = read_rows(sample, slice(0, sample.shape[0]))
         give_back(sample)
-        genuine = block.genuine()
+        attempts = block.genuine()
         impostor_distance = block.impostors().values
         return cls(
-            evenly_spaced(genuine.distance, _GENUINE),
+            evenly_spaced(attempts.distance, _GENUINE),
             evenly_spaced(impostor_distance[~np.isnan(impostor_distance)], _IMPOSTOR),
-            len(np.unique(sample.codes.probe[genuine.probe])),
-        )
-
-    @classmethod
-    def _read_pairs(cls, scores: Scores) -> Self:
-        genuine = evenly_spaced(np.flatnonzero(scores.genuine), _GENUINE)
-        impostor = evenly_spaced(np.flatnonzero(~scores.genuine), _IMPOSTOR)
-        probe = scores.codes.probe[genuine] if knows_people(scores) else genuine
-        genuine_distance, impostor_distance = (
-            scores.pair_distances(scores.values[x]) for x in (genuine, impostor)
-        )
-        return cls(
-            genuine_distance[~np.isnan(genuine_distance)],
-            impostor_distance[~np.isnan(impostor_distance)],
-            len(np.unique(probe)),
+            len(np.unique(sample.codes.probe[attempts.probe])),
         )
 
 
-def sample_of(scores: Scores, *, with_diagonal: bool = False) -> Scores:
+def _sample_of(scores: Scores) -> Scores:
     """Return sampled probes against sampled mates and sampled templates of the gallery.
 
-    With the diagonal, the gallery also has the column of each probe's row. A matrix of few scores
-    is returned unchanged.
+    A matrix of few scores is returned unchanged.
     """
     if is_few(math.prod(scores.shape)):
         return scores
-    rows = _rows(scores)
-    _, mates = mate_cells(scores, rows)
-    columns = [
-        evenly_spaced(np.unique(mates), _MATES),
-        evenly_spaced(np.arange(scores.shape[1]), _OTHERS),
-    ]
-    columns += [rows] if with_diagonal else []
-    return of_own_columns(selected(scores, rows, np.unique(np.concatenate(columns))))
-
-
-def _rows(scores: Scores) -> np.ndarray:
     cells = scores.cells
     probe_count, gallery_count = scores.shape
     limit = _PROBES
@@ -117,13 +97,17 @@ def _rows(scores: Scores) -> np.ndarray:
         limit = min(limit, max(_LEAST_ROWS, probe_count // _ONE_OF))
     if cells.is_stored or (cells.streams and cells.mask is not None):
         limit = max(1, min(limit, _CELLS // gallery_count))
-    if not cells.is_stored:
-        return evenly_spaced(np.arange(probe_count), limit)
-    chunk = cells.row_chunk
-    chunk_count = min(_CHUNKS, max(1, probe_count // chunk // _ONE_OF))
-    first = evenly_spaced(np.arange(0, probe_count, chunk), chunk_count)
-    rows = first[:, None] + np.arange(min(chunk, max(1, limit // len(first))))
-    return rows[rows < probe_count]
+    rows = evenly_spaced(np.arange(probe_count), limit)
+    if cells.is_stored:
+        chunk = cells.row_chunk
+        chunk_count = min(_CHUNKS, max(1, probe_count // chunk // _ONE_OF))
+        first = evenly_spaced(np.arange(0, probe_count, chunk), chunk_count)
+        rows = first[:, None] + np.arange(min(chunk, max(1, limit // len(first))))
+        rows = rows[rows < probe_count]
+    _, mates = mate_cells(scores, rows)
+    mates = evenly_spaced(np.unique(mates), _MATES)
+    columns = np.union1d(mates, evenly_spaced(np.arange(gallery_count), _OTHERS))
+    return of_own_columns(scores.select(probes=rows, gallery=columns))
 
 
 def evenly_spaced(values: np.ndarray, limit: int) -> np.ndarray:
@@ -164,9 +148,7 @@ class KindVerdict:
         if scores.kind == "order" or scores.layout == "top-k":
             return cls("ok")
         sample = SampledAttempts.from_scores(scores)
-        if sample is None:
-            return cls("ok")
-        if not len(sample.genuine) or not len(sample.impostor):
+        if sample is None or not len(sample.genuine) or not len(sample.impostor):
             return cls("ok")
         auc = area_under_curve(sample.genuine, sample.impostor)
         # With a metric of bioeval the kind is certain, and only labels can be wrong.
@@ -198,11 +180,6 @@ def area_under_curve(genuine: np.ndarray, impostor: np.ndarray) -> float:
     closer = genuine.searchsorted(impostor, "left").sum()
     as_close = genuine.searchsorted(impostor, "right").sum()
     return float(closer + as_close) / (2 * len(genuine) * len(impostor))
-
-
-def kind_notes(scores: Scores) -> list[Message]:
-    message = KindVerdict.from_scores(scores).message
-    return [] if message is None else [message]
 
 
 # ----------------------------------------------------------------------------------------- symmetry

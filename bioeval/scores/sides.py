@@ -721,21 +721,19 @@ def refuse_unknown_names(
 
 def numbering_in_other_order(values: Any) -> bool:
     """Whether values are 0..n-1 or 1..n, whole numbers or texts of them, but not in order."""
-    numbers = [*map(_whole, np.asarray(values).tolist())]
+    numbers: list[Any] = []
+    for cell in map(plain, np.asarray(values).tolist()):
+        if isinstance(cell, str):
+            numbers.append(int(cell) if cell.isascii() and cell.isdigit() else None)
+        else:
+            is_number = isinstance(cell, int | float) and not isinstance(cell, bool)
+            is_whole = is_number and cell % 1 == 0
+            numbers.append(int(cell) if is_whole else None)
     if len(numbers) < 2 or None in numbers:
         return False
     first = min(numbers)
     counted = range(first, first + len(numbers)) if first in (0, 1) else range(0)
     return sorted(numbers) == [*counted] != numbers
-
-
-def _whole(cell: Any) -> Any:
-    cell = plain(cell)
-    if isinstance(cell, str):
-        return int(cell) if cell.isascii() and cell.isdigit() else None
-    if isinstance(cell, bool) or not isinstance(cell, (int, float)) or cell % 1 != 0:
-        return None
-    return int(cell)
 
 
 def other_order(where: str, values: Any) -> DataError:

@@ -7,7 +7,7 @@ persons as they are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -267,7 +267,15 @@ def simulate(
     }
     animals = {"goat_sd": goat_sd, "wolf_sd": wolf_sd, "lamb_sd": lamb_sd}
     of_scores = {"d_prime": d_prime, "genuine_sd": genuine_sd, **animals}
-    chosen = _chosen_options(model, dict(zip(MODELS, (of_embeddings, of_scores), strict=True)))
+    options = dict(zip(MODELS, (of_embeddings, of_scores), strict=True))
+    for other_model in options.keys() - {model}:
+        for name, value in options[other_model].items():
+            if value is not None:
+                raise DataError(
+                    f"`{name}` is {received(value)}, an option of model {other_model!r}, not of "
+                    f"{model!r}"
+                )
+    chosen: dict[str, Any] = {x: value for x, value in options[model].items() if value is not None}
     if model == "gaussian-scores":
         shifts = {name: chosen.pop(name, 0.0) for name in animals}
         return _gaussian_scores(design_of(**of_people), kind, shifts, **chosen)
@@ -278,17 +286,6 @@ def simulate(
         )
     metric = chosen.pop("metric", "l2")
     return simulate_embeddings(**of_people, **chosen).scores(metric)
-
-
-def _chosen_options(model: str, options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    for other_model in options.keys() - {model}:
-        for name, value in options[other_model].items():
-            if value is not None:
-                raise DataError(
-                    f"`{name}` is {received(value)}, an option of model {other_model!r}, not of "
-                    f"{model!r}"
-                )
-    return {name: value for name, value in options[model].items() if value is not None}
 
 
 def simulate_embeddings(
@@ -348,82 +345,48 @@ session_sd, cameras, camera_sd, first_subject, random_state
         random_state,
     )
     dimensions = require_integer("dimensions", dimensions, low=1)
-    spread = _Spread(
-        require_number("between", between, low=0.0, high=_MOST_SD),
-        _sd_within_people(within, design.people),
-        _sd_of_offsets("session", session_sd, sessions),
-        _sd_of_offsets("camera", camera_sd, cameras),
-    )
-    means = _draw_means(design, spread, dimensions)
-    streams = [Stream(design.seed, key) for key in (_TEMPLATE_NOISE, _PROBE_NOISE)]
-    sides = design.sides
-    embeddings = np.concatenate(
-        [
-            _draw_side(side, means, spread.within, stream)
-            for side, stream in zip(sides, streams, strict=False)
-        ]
-    )
-    meta_names = design.gallery.meta
+    between = require_number("between", between, low=0.0, high=_MOST_SD)
+    sd_within = _sd_within_people(within, design.people)
+    sd_of_sessions = _sd_of_offsets("session", session_sd, sessions)
+    sd_of_cameras = _sd_of_offsets("camera", camera_sd, cameras)
+
+    # The means of which a template is the sum, besides its noise.
+    sides, seed = design.sides, design.seed
+    samples, session_count = sum(map(len, sides)), design.sessions or 1
+    # Centres and offsets take 8 bytes a feature; embeddings 4, and 8 more when they are compared.
+    bytes_per_dimension = 8 * design.people * (1 + session_count) + 16 * samples
+    needed = bytes_per_dimension * dimensions + TEMPLATE_BYTES * samples
+    require_memory(needed, f"embeddings of {samples:,} templates", FEWER)
+    centres = between * Stream(seed, _CENTRES).normals(design.people, dimensions)
+    session_offsets = Stream(seed, _SESSIONS).normals(design.people, session_count, dimensions)
+    session_offsets *= sd_of_sessions if design.sessions is not None else 0.0
+    camera_offsets = Stream(seed, _CAMERAS).normals(design.cameras or 1, dimensions)
+    camera_offsets *= sd_of_cameras if design.cameras is not None else 0.0
+
+    embeddings = np.empty((samples, dimensions), dtype=np.float32)
+    begin = 0  # of a side
+    for side, key in zip(sides, (_TEMPLATE_NOISE, _PROBE_NOISE), strict=False):
+        noise = Stream(seed, key)
+        ones = np.ones(len(side), dtype=np.int64)
+        session = side.meta.get("session", ones) - 1
+        camera = side.meta.get("camera", ones) - 1
+        for low, high in row_spans(len(side), dimensions, _DRAWN_AT_ONCE):
+            person = side.person[low:high]
+            block = sd_within[person, None] * noise.normals(len(person), dimensions)
+            # The last digits depend on the order of these additions.
+            block += centres[person]
+            block += session_offsets[person, session[low:high]]
+            block += camera_offsets[camera[low:high]]
+            embeddings[begin + low : begin + high] = block
+        begin += len(side)
     return Population(
         embeddings=embeddings,
         labels=np.concatenate([side.labels for side in sides]),
-        enrolled=np.arange(len(embeddings)) < len(design.gallery),
-        meta={name: np.concatenate([side.meta[name] for side in sides]) for name in meta_names},
-        centres=means.centres,
+        enrolled=np.arange(samples) < len(design.gallery),
+        meta={x: np.concatenate([side.meta[x] for side in sides]) for x in design.gallery.meta},
+        centres=centres,
         layout=layout,
     )
-
-
-class _Spread(NamedTuple):
-    """Standard deviations in each dimension, around a common mean."""
-
-    between: float  # of the centres of people
-    within: np.ndarray  # (people,): of the templates of each person
-    session: float  # of the offsets of a person's sessions
-    camera: float  # of the offsets of cameras
-
-
-class _Means(NamedTuple):
-    """The means of which a template is the sum, besides its noise."""
-
-    centres: np.ndarray  # (people, dimensions)
-    session_offsets: np.ndarray  # (people, sessions, dimensions)
-    camera_offsets: np.ndarray  # (cameras, dimensions)
-
-
-def _draw_means(design: Design, spread: _Spread, dimensions: int) -> _Means:
-    sessions = design.sessions or 1
-    samples = sum(map(len, design.sides))
-    # Centres and offsets take 8 bytes a feature; embeddings 4, and 8 more when they are compared.
-    bytes_per_dimension = 8 * design.people * (1 + sessions) + 16 * samples
-    needed = bytes_per_dimension * dimensions + TEMPLATE_BYTES * samples
-    require_memory(needed, f"embeddings of {samples:,} templates", FEWER)
-    centres = spread.between * Stream(design.seed, _CENTRES).normals(design.people, dimensions)
-    stream = Stream(design.seed, _SESSIONS)
-    session_offsets = stream.normals(design.people, sessions, dimensions)
-    session_offsets *= spread.session if design.sessions is not None else 0.0
-    camera_offsets = Stream(design.seed, _CAMERAS).normals(design.cameras or 1, dimensions)
-    camera_offsets *= spread.camera if design.cameras is not None else 0.0
-    return _Means(centres, session_offsets, camera_offsets)
-
-
-def _draw_side(side: Samples, means: _Means, within: np.ndarray, noise: Stream) -> np.ndarray:
-    """Return the embeddings of a side, float32 (samples, dimensions); `within` is (people,)."""
-    dimensions = means.centres.shape[1]
-    embeddings = np.empty((len(side), dimensions), dtype=np.float32)
-    ones = np.ones(len(side), dtype=np.int64)
-    session = side.meta.get("session", ones) - 1
-    camera = side.meta.get("camera", ones) - 1
-    for low, high in row_spans(len(side), dimensions, _DRAWN_AT_ONCE):
-        rows = slice(low, high)
-        person = side.person[rows]
-        block = within[person, None] * noise.normals(len(person), dimensions)
-        # The last digits depend on the order of these additions.
-        block += means.centres[person]
-        block += means.session_offsets[person, session[rows]]
-        block += means.camera_offsets[camera[rows]]
-        embeddings[rows] = block
-    return embeddings
 
 
 def _sd_of_offsets(noun: str, sd: float | None, number: int | None) -> float:

@@ -20,17 +20,6 @@ from bioeval.scores.codes import Codes
 from bioeval.scores.labels import read_only
 from bioeval.scores.missing import NO_PERSON, are_of_no_person
 
-# If an index was searched with its own vectors, at least this share of the lists begins with the
-# query itself: all but queries with equal vectors, and entries that an approximate index misses.
-_NEARLY_ALL = 0.9
-
-# Fewer lists than this number are not judged.
-_FEW = 10
-
-# A distance below this share of the median distance is a rounded 0: searches in float32 compute it
-# as a difference of squares.
-_NEAR_ZERO = 1e-4
-
 
 @dataclass(frozen=True, eq=False)
 class TopKLists:
@@ -140,61 +129,27 @@ class TopKLists:
             )
 
 
-@dataclass(frozen=True)
-class OwnEntries:
-    """Finds the gallery entry that each query is itself, which is left out of its list."""
+def own_entries(
+    lists: TopKLists,
+    codes: Codes,
+    leave_out: bool | None,
+    positions: Any,
+    named: np.ndarray | None,
+) -> np.ndarray | None:
+    """Return the gallery entry that each query is itself, int64 (q,), -1 for none.
 
-    lists: TopKLists
-    codes: Codes  # the subjects of queries and entries
-    kind: Kind
-    leave_out: bool | None  # the argument `leave_out_query` of :meth:`Scores.from_top_k`
-    positions: Any  # its argument `query_positions`
-    named: np.ndarray | None  # int64 (q,): the entry with the name of each query, -1 for none
-
-    def find(self) -> np.ndarray | None:
-        """Return the entry of each query, -1 for none; None if no query is known to be an entry."""
-        entry = self._stated_entries()
-        if self.named is not None:
-            return self._with_named(entry, self.named)
-        return entry
-
-    def _stated_entries(self) -> np.ndarray | None:
-        """Return the entry of each query by the two arguments; None if they state none."""
-        if self.positions is not None:
-            if self.leave_out is False:
-                raise DataError(
-                    "`query_positions` is given, and `leave_out_query` is False; leave one of them "
-                    "out"
-                )
-            return self._as_positions()
-        if self.leave_out is None or not require_flag("leave_out_query", self.leave_out):
-            return None
-        query_count = len(self.lists.indices)
-        if not self._begins_gallery:
+    None if no query is known to be an entry. `codes` are the subjects of queries and entries,
+    `leave_out` and `positions` the arguments `leave_out_query` and `query_positions` of
+    :meth:`Scores.from_top_k`, and `named` (q,) the entry with the name of each query, -1 for none.
+    """
+    query_count, entry_count = lists.shape
+    entry = None
+    if positions is not None:
+        if leave_out is False:
             raise DataError(
-                f"`leave_out_query` is stated, but the labels of the {query_count:,} queries "
-                "are not those of the first gallery entries; expected query i to be entry i, "
-                "or the entry that each query is, as `query_positions`"
+                "`query_positions` is given, and `leave_out_query` is False; leave one of them out"
             )
-        return np.arange(query_count)
-
-    def _with_named(self, entry: np.ndarray | None, named: np.ndarray) -> np.ndarray | None:
-        """Return entries by name, else as stated; raise where both differ."""
-        if entry is None:
-            return named if (named >= 0).any() else None
-        wrong = (named >= 0) & (entry >= 0) & (named != entry)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise DataError(
-                f"query {row} is stated to be entry {entry[row]}, but has the name of entry "
-                f"{named[row]}; correct `query_positions` or the names"
-            )
-        return np.where(named >= 0, named, entry)
-
-    def _as_positions(self) -> np.ndarray:
-        """Return the stated entry of each query, -1 for none; raise unless the labels agree."""
-        entry = require_array("query_positions", self.positions)
-        query_count, entry_count = self.lists.shape
+        entry = require_array("query_positions", positions)
         if entry.shape != (query_count,) or entry.dtype.kind not in "iu":
             raise DataError(
                 f"`query_positions` has shape {entry.shape} and dtype {entry.dtype}; "
@@ -207,18 +162,33 @@ class OwnEntries:
                 f"`query_positions` of query {row} is {entry[row]}; expected an entry "
                 f"from 0 to {entry_count - 1}, or -1"
             )
-        is_other_person = (entry >= 0) & (self.codes.gallery[entry] != self.codes.probe)
+        is_other_person = (entry >= 0) & (codes.gallery[entry] != codes.probe)
         if is_other_person.any():
             row = int(np.argmax(is_other_person))
             raise DataError(
                 f"`query_positions` of query {row} is entry {entry[row]}, which has "
                 "another label than the query; expected the entry that the query is itself"
             )
+    elif leave_out is not None and require_flag("leave_out_query", leave_out):
+        if not np.array_equal(codes.probe, codes.gallery[:query_count]):
+            raise DataError(
+                f"`leave_out_query` is stated, but the labels of the {query_count:,} queries "
+                "are not those of the first gallery entries; expected query i to be entry i, "
+                "or the entry that each query is, as `query_positions`"
+            )
+        entry = np.arange(query_count)
+    if named is None:
         return entry
-
-    @property
-    def _begins_gallery(self) -> bool:
-        return np.array_equal(self.codes.probe, self.codes.gallery[: len(self.lists.indices)])
+    if entry is None:
+        return named if (named >= 0).any() else None
+    wrong = (named >= 0) & (entry >= 0) & (named != entry)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(
+            f"query {row} is stated to be entry {entry[row]}, but has the name of entry "
+            f"{named[row]}; correct `query_positions` or the names"
+        )
+    return np.where(named >= 0, named, entry)
 
 
 def _as_lists(indices: Any, entry_count: int) -> np.ndarray:

@@ -31,6 +31,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import LearntFrom
 from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.scores.sampled import SampledAttempts
+from bioeval.scores.scale import require_one_scale
 from bioeval.scores.score_data import require_all_scores, require_scores
 from bioeval.showing.messages import warn_of
 
@@ -130,11 +131,8 @@ def fuse(
             f"training data, {', '.join(map(repr, training))}"
         )
     for name, scores in systems.items():
-        if scores.kind != training[name].kind:
-            raise DataError(
-                f"the scores of {name!r} are {PLURALS[scores.kind]}, and its training "
-                f"scores {PLURALS[training[name].kind]}"
-            )
+        both = f"the scores of {name!r}", "its training scores"
+        require_one_scale(scores, training[name], "the range", both)
     kinds = {name: scores.kind for name, scores in systems.items()}
     if normalise == "none" and len(set(kinds.values())) > 1:
         statements = [f"{name!r} holds {PLURALS[x]}" for name, x in kinds.items()]

@@ -188,7 +188,7 @@ def test_training_scores_are_of_the_same_systems_and_kinds(systems):
     with pytest.raises(be.DataError, match="the systems are 'a', 'b'; .*, 'face', 'finger'"):
         be.fuse(PLAIN, normalise="z", train=systems)
     train = {**systems, "face": system(1, "similarity")}
-    with pytest.raises(be.DataError, match="scores of 'face' are distances, and its training"):
+    with pytest.raises(be.DataError, match="on two scales: the kind of the scores of 'face' is"):
         be.fuse(systems, normalise="z", train=train)
 
 
