@@ -305,10 +305,10 @@ def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None = 
 
 def _common_attempts_of_lists(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
     """Leave out of both systems each attempt that either system lacks."""
-    is_attempt = []  # rejected failures are attempts, excluded failures are not
-    for system in (first, second):
-        excludes = system.nan == "exclude" and system.dtype.kind == "f"
-        is_attempt.append(~np.isnan(system.values) if excludes else np.ones(system.shape, bool))
+    is_attempt = [
+        ~np.isnan(x.values) if x.excludes_failures else np.ones(x.shape, dtype=bool)
+        for x in (first, second)
+    ]
     if np.array_equal(is_attempt[0], is_attempt[1]):
         return Aligned(first, second, [])
     common = np.flatnonzero(is_attempt[0] & is_attempt[1])
@@ -324,8 +324,7 @@ def _common_attempts_of_matrices(first: Scores, second: Scores, systems: Sequenc
     masks = [np.empty((probe_count, gallery_count), dtype=np.uint8) for _ in range(2)]
     lacking = [0, 0]  # attempts of each system that the other lacks
     for low, high in row_spans(probe_count, gallery_count):
-        itself = first.probe_ids[low:high, None] == first.gallery_ids
-        is_attempt = [attempted_cells(system, low, high) & ~itself for system in (first, second)]
+        is_attempt = [attempted_cells(system, low, high) for system in (first, second)]
         is_common = is_attempt[0] & is_attempt[1]
         for i, (scores, mask) in enumerate(zip((first, second), masks, strict=True)):
             lacking[i] += int(np.count_nonzero(is_attempt[i] & ~is_common))

@@ -20,7 +20,7 @@ from bioeval.base.messages import Message
 from bioeval.scores.arrays import row_spans
 from bioeval.scores.cells import Mask, ProtocolMask
 from bioeval.scores.codes import Codes, places_of_ids
-from bioeval.scores.exclusions import Exclusion, ExclusionRule, Exclusions
+from bioeval.scores.exclusions import NO_PERSON_TWICE, Exclusion, ExclusionRule, Exclusions
 from bioeval.scores.score_data import require_kept
 
 if TYPE_CHECKING:
@@ -96,18 +96,28 @@ def left_out_rows(
     return left_out
 
 
-def attempted_cells(scores: ScoreData, low: int, high: int) -> np.ndarray:
-    """Return which cells of rows ``low:high`` are neither left out nor excluded failures.
+def compared_cells(
+    scores: ScoreData, low: int, high: int, order: np.ndarray | None = None
+) -> np.ndarray:
+    """Return which cells of rows ``low:high`` compare two templates and are not left out."""
+    columns = slice(None) if order is None else order
+    is_compared = scores.probe_ids[low:high, None] != scores.gallery_ids[columns]
+    left_out = left_out_rows(scores, low, high, order)
+    return is_compared if left_out is None else is_compared & ~left_out
 
-    Cells of a template with itself are among them.
-    """
-    left_out = left_out_rows(scores, low, high)
-    is_attempt = np.ones((high - low, scores.shape[1]), dtype=bool)
-    if left_out is not None:
-        is_attempt &= ~left_out
-    if scores.nan == "exclude" and scores.dtype.kind == "f":
+
+def attempted_cells(scores: ScoreData, low: int, high: int) -> np.ndarray:
+    """Return which cells of rows ``low:high`` are compared, and no failure that is excluded."""
+    is_attempt = compared_cells(scores, low, high)
+    if scores.excludes_failures:
         is_attempt &= ~scores.cells.missing(low, high, failures=True)
     return is_attempt
+
+
+def may_lack_comparisons(scores: ScoreData) -> bool:
+    """Whether a mask, an exclusion or a failure may leave out comparisons of people."""
+    has_rules = any(x.exclusion is not NO_PERSON_TWICE for x in scores.exclusions.rules)
+    return has_rules or scores.excludes_failures or scores.has_mask
 
 
 def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -120,10 +130,7 @@ def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np
         failed = scores.cells.missing(low, high, failures=True)
         if not failed.any():
             continue
-        failed &= scores.probe_ids[low:high, None] != scores.gallery_ids
-        left_out = left_out_rows(scores, low, high)
-        if left_out is not None:
-            failed &= ~left_out
+        failed &= compared_cells(scores, low, high)
         row, column = np.nonzero(failed)
         if scores._labelled:
             genuine = scores.codes.probe[low + row] == scores.codes.gallery[column]
@@ -179,8 +186,8 @@ class Completeness:
     @classmethod
     def from_scores(cls, scores: ScoreData) -> Completeness:
         """Count the comparisons of each probe; read scores only if comparisons may be missing."""
-        failures = scores.nan == "exclude" and scores.dtype.kind == "f"
-        if scores.layout in ("pairs", "top-k") or not (scores.has_mask or failures):
+        may_lack = scores.has_mask or scores.excludes_failures
+        if scores.layout in ("pairs", "top-k") or not may_lack:
             return COMPLETE
         probe_count, gallery_count = scores.shape
         missing, left_out = np.zeros((2, probe_count), dtype=np.int64)

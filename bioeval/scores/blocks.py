@@ -158,30 +158,25 @@ class Block(NamedTuple):
         The distance is fused over the person's templates. A claim fails only if all its comparisons
         failed.
         """
-        assert self.columns is not None
-        people = self.columns.people
-        gallery = people[:, None] if self.transposed else people[None]
-        claims = self._replace(gallery=gallery, columns=None)
         columns = self.columns
+        assert columns is not None
         if columns.layers is not None:  # tiles are laid out in layers, for the nearest template
-            people = int(columns.layers[0])
-            probes = len(self.probes)
-            values = self.values[:probes]
-            shape = (probes, people)
-            if self.transposed:
-                values = self.values[:, :probes]
-                shape = (people, probes)
+            number, probes = int(columns.layers[0]), len(self.probes)
+            values = self.values[:, :probes] if self.transposed else self.values[:probes]
+            shape = (number, probes) if self.transposed else (probes, number)
             nearest = np.empty(shape, dtype=values.dtype)
             loop = nearest_of_row_layers if self.transposed else nearest_in_layers
             loop(values, columns.layers, nearest)
-            return claims._replace(values=nearest)
-        assert columns.starts is not None
-        if self.few or fusion != "best":
-            values = fused(self.values, columns.starts, fusion, rejected=self.rejected)
-            return claims._replace(values=values)
-        nearest = np.empty((len(self.values), len(columns.people)), dtype=self.values.dtype)
-        fuse_nearest.on_one_thread(self.values, columns.starts, nearest)
-        return claims._replace(values=nearest)
+        else:
+            assert columns.starts is not None
+            if self.few or fusion != "best":
+                nearest = fused(self.values, columns.starts, fusion, rejected=self.rejected)
+            else:
+                shape = len(self.values), len(columns.people)
+                nearest = np.empty(shape, dtype=self.values.dtype)
+                fuse_nearest.on_one_thread(self.values, columns.starts, nearest)
+        gallery = columns.people[:, None] if self.transposed else columns.people[None]
+        return self._replace(values=nearest, gallery=gallery, columns=None)
 
 
 def fused(values: np.ndarray, starts: np.ndarray, fusion: str, *, rejected: bool) -> np.ndarray:

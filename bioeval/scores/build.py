@@ -19,7 +19,7 @@ from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, NAN_POLICIES, Kind, NanPolicy
 from bioeval.base.memory import MEMORY_LIMIT
 from bioeval.base.options import OPTIONS
-from bioeval.scores.attempts import columns_of_probes, left_out_rows
+from bioeval.scores.attempts import columns_of_probes, compared_cells
 from bioeval.scores.cells import as_mask, subjects_of_mask
 from bioeval.scores.codes import Codes
 from bioeval.scores.distances import as_distances
@@ -451,9 +451,7 @@ def scored_of(scores: Any) -> Scored:
         values = -np.array(as_distances(raw, scores.kind, lambda: np.zeros(raw.shape, bool)))
         values = values.astype(np.float64, copy=False)
         if without:
-            values[part.probe_ids[:, None] == part.gallery_ids] = np.nan
-            if (is_left_out := left_out_rows(part, 0, len(rows))) is not None:
-                values[is_left_out] = np.nan
+            values[~compared_cells(part, 0, len(rows))] = np.nan
         return values
 
     most = min(MOST, max(ENOUGH, scores.shape[0] // ONE_OF))

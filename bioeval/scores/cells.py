@@ -282,10 +282,10 @@ def as_mask(mask: Any, shape: tuple[int, int], codes: Codes | None) -> np.ndarra
         )
     if array.min() < 0 or array.max() > 2:
         wrong = (array < 0) | (array > 2)
-        row, column = np.unravel_index(int(np.argmax(wrong)), shape)
+        place = np.unravel_index(int(np.argmax(wrong)), shape)
         raise DataError(
             f"mask has {int(wrong.sum())} values other than 0 (ignore), 1 (impostor) and 2 "
-            f"(genuine), the first is {array[row, column]} at row {row}, column {column}"
+            f"(genuine), the first is {array[place]} at row {place[0]}, column {place[1]}"
         )
     return array.astype(np.uint8, copy=False)
 

@@ -9,7 +9,7 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import Kind, Layout
-from bioeval.scores.attempts import left_out_rows
+from bioeval.scores.attempts import compared_cells
 from bioeval.scores.matrix import Scores
 
 #: Values that are read together.
@@ -59,10 +59,7 @@ def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
     for low in range(0, len(rows), step):
         high = min(low + step, len(rows))
         values = scores.cells.read(low, high, columns).astype(np.float64)
-        is_compared = scores.probe_ids[low:high, None] != scores.gallery_ids[columns]
-        left_out = left_out_rows(scores, low, high, columns)
-        if left_out is not None:
-            is_compared &= ~left_out
+        is_compared = compared_cells(scores, low, high, columns)
         sums.add(pixel_of_probe[low:high], values, is_compared)
     return MatrixImage(
         image=sums.means(),

@@ -11,9 +11,8 @@ from bioeval.base.errors import ProtocolError, counted
 from bioeval.base.messages import Message
 from bioeval.kernels.disjoint_units import match_in_order, match_most
 from bioeval.scores.arrays import row_spans
-from bioeval.scores.attempts import attempted_cells
+from bioeval.scores.attempts import attempted_cells, may_lack_comparisons
 from bioeval.scores.codes import Codes, cells_between, present
-from bioeval.scores.exclusions import NO_PERSON_TWICE
 from bioeval.scores.image_names import EXAMPLE_PATTERN
 from bioeval.scores.labels import without_type
 
@@ -210,7 +209,7 @@ class ComparedPeople(NamedTuple):
 
     @classmethod
     def _of_pairs(cls, number: int, pairs: np.ndarray, codes: int, disjoint: bool) -> Self:
-        largest = int((mates_among(*pairs, codes) >= 0).sum()) // 2 if disjoint else 0
+        largest = int((mates_among(pairs[0], pairs[1], codes) >= 0).sum()) // 2 if disjoint else 0
         return cls(number, pairs.shape[1], largest)
 
 
@@ -242,9 +241,7 @@ def pairs_in_cells(scores: ScoreData) -> np.ndarray | None:
     None if all pairs are compared. The matrix is read only if a mask, an exclusion or a failure
     that is no attempt may leave out comparisons.
     """
-    rules = any(x.exclusion is not NO_PERSON_TWICE for x in scores.exclusions.rules)
-    failures = scores.nan == "exclude" and scores.dtype.kind == "f"
-    if not (rules or failures or scores.has_mask):
+    if not may_lack_comparisons(scores):
         return None
     codes, (probe_count, gallery_count) = scores.codes, scores.shape
     columns = np.flatnonzero(~codes.no_person[codes.gallery])
@@ -262,8 +259,12 @@ def pairs_in_cells(scores: ScoreData) -> np.ndarray | None:
         row, group = np.nonzero(is_compared & is_other_person)
         pairs.append(distinct_pairs(probe[row], subject[group], number))
         if sum(x.shape[1] for x in pairs[1:]) > max(_PAIRS_AT_ONCE, pairs[0].shape[1]):
-            pairs = [distinct_pairs(*np.concatenate(pairs, axis=1), number)]
-    return None if all_compared else distinct_pairs(*np.concatenate(pairs, axis=1), number)
+            joined = np.concatenate(pairs, axis=1)
+            pairs = [distinct_pairs(joined[0], joined[1], number)]
+    if all_compared:
+        return None
+    joined = np.concatenate(pairs, axis=1)
+    return distinct_pairs(joined[0], joined[1], number)
 
 
 def mates_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> np.ndarray:

@@ -22,7 +22,7 @@ from bioeval.base.memory import memory_limited, size_in_words
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report, reporter
 from bioeval.base.threads import at_most
-from bioeval.scores.attempts import excluded, excluded_rows, failed_cells, left_out_rows
+from bioeval.scores.attempts import compared_cells, excluded, excluded_rows, failed_cells
 from bioeval.scores.blocks import Block, is_few
 from bioeval.scores.cells import Mask
 from bioeval.scores.codes import GalleryOrder
@@ -57,10 +57,7 @@ def attempted(scores: Scores, low: int, high: int) -> np.ndarray:
     raw = scores.cells.read(low, high)
     values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
     values = np.array(values, dtype=np.float64, order="C")
-    values[scores.probe_ids[low:high, None] == scores.gallery_ids] = np.nan
-    left_out = left_out_rows(scores, low, high)
-    if left_out is not None:
-        values[left_out] = np.nan
+    values[~compared_cells(scores, low, high)] = np.nan
     return values
 
 
@@ -137,10 +134,10 @@ def read_rows(
         values[cells_left_out] = np.nan
 
     if knows_people(scores):
-        mates = gallery.same_subject_cells(rows)
+        row, position = gallery.same_subject_cells(rows)
     else:
         assert mask is not None
-        mates = np.nonzero(mask == Mask.GENUINE)
+        row, position = np.nonzero(mask == Mask.GENUINE)
     return Block(
         values,
         np.arange(scores.shape[0])[rows, None],
@@ -149,7 +146,7 @@ def read_rows(
         gallery.lines,
         few=has_few(scores),
         rejected=scores.nan == "reject",
-        mated=mates,
+        mated=(row, position),
     )
 
 

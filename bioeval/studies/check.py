@@ -28,7 +28,7 @@ from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.card import Protocol
 from bioeval.results.attributes import about_attrs
 from bioeval.results.support import labels_doubtful, support_messages, without_attempts
-from bioeval.scores.attempts import left_out_rows
+from bioeval.scores.attempts import compared_cells
 from bioeval.scores.cells import Mask
 from bioeval.scores.claim_scores import incomplete_claims
 from bioeval.scores.codes import Codes, spellings
@@ -700,10 +700,7 @@ class _Scan:
         values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
         values = np.ascontiguousarray(values, dtype=np.float64)
         column, own_column = np.arange(values.shape[1]), self.own_column[lines, None]
-        is_attempt = column != own_column
-        left_out = left_out_rows(scores, low, high)
-        if left_out is not None:
-            is_attempt &= ~left_out
+        is_attempt = compared_cells(scores, low, high)
 
         # Failed, infinite, nearest and farthest comparisons.
         failed = is_attempt & np.isnan(values)

@@ -19,7 +19,7 @@ from bioeval.base.arguments import require_path
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import BioevalError, DataError, nearest_name
 from bioeval.base.replacing import replacing, text_to_write
-from bioeval.scores.attempts import left_out_rows
+from bioeval.scores.attempts import compared_cells
 from bioeval.scores.cells import Mask
 from bioeval.scores.formats.arrays import RESERVED, SCHEMA
 from bioeval.scores.formats.files import optional
@@ -320,11 +320,7 @@ def _blocks_of_matrix(scores: Scores, score: str) -> Iterator[dict[str, np.ndarr
     step = max(1, _LINES_AT_ONCE // gallery_count)
     for low in range(0, probe_count, step):
         high = min(probe_count, low + step)
-        is_attempt = scores.probe_ids[low:high, None] != scores.gallery_ids
-        left_out = left_out_rows(scores, low, high)
-        if left_out is not None:
-            is_attempt &= ~left_out
-        row, column = np.nonzero(is_attempt)  # rows of the block
+        row, column = np.nonzero(compared_cells(scores, low, high))  # rows of the block
         genuine = codes.gallery[column] == codes.probe[low + row]
         if not scores._labelled and scores.has_mask:
             genuine = scores.cells.read_mask(low, high)[row, column] == Mask.GENUINE

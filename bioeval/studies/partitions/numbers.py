@@ -28,8 +28,7 @@ from bioeval.results.stacking import Stack
 from bioeval.results.support import independent_searches, supported
 from bioeval.results.variables import RANKS, TASKS, described
 from bioeval.results.verification import in_units
-from bioeval.scores.attempts import left_out_rows
-from bioeval.scores.exclusions import NO_PERSON_TWICE
+from bioeval.scores.attempts import left_out_rows, may_lack_comparisons
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
@@ -227,9 +226,7 @@ class MaskedTasks:
     def _absent(self) -> np.ndarray | None:
         """1 where a comparison of two people is no attempt, float32 (m, n); None without any."""
         scores, matrix = self.scores, self.matrix
-        has_rules = any(x.exclusion is not NO_PERSON_TWICE for x in scores.exclusions.rules)
-        excludes_failures = scores.nan == "exclude" and scores.dtype.kind == "f"
-        if not (has_rules or excludes_failures or scores.has_mask):
+        if not may_lack_comparisons(scores):
             return None
         is_of_people = matrix.is_person[matrix.probe][:, None] & matrix.is_person[matrix.gallery]
         absent = np.isnan(matrix.attempts) & is_of_people & ~matrix.is_mate
