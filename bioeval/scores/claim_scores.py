@@ -319,7 +319,12 @@ class Enrolment(NamedTuple):
                 f"`enrol` is {self.text}, but no subject has more than "
                 f"{counted(largest, 'templates')} in the gallery; expected at most {largest}"
             )
-        order = np.lexsort((self._places(scores), subject))
+        place, _ = _places_by_name(scores)  # (templates,)
+        if self.column:
+            require_kept(scores, self.column, "enrol", scores.gallery_meta)
+            values = known_column(scores.gallery_meta, self.column, "enrol", "gallery template")
+            place = places_of_values(values, self.column, subject) * len(place) + place
+        order = np.lexsort((place, subject))
         starts = np.flatnonzero(np.diff(subject[order], prepend=-1))
         place_in_subject = np.arange(len(order))
         place_in_subject -= np.repeat(starts, np.diff(np.append(starts, len(order))))
@@ -333,16 +338,6 @@ class Enrolment(NamedTuple):
                 f"more than {counted(largest, 'templates')}"
             )
         return scores.select(probes=probes, gallery=enrolled)
-
-    def _places(self, scores: Scores) -> np.ndarray:
-        """Return the place of each gallery template by the column, then by names, (templates,)."""
-        place, _ = _places_by_name(scores)
-        if not self.column:
-            return place
-        require_kept(scores, self.column, "enrol", scores.gallery_meta)
-        values = known_column(scores.gallery_meta, self.column, "enrol", "gallery template")
-        place_by_column = places_of_values(values, self.column, scores.codes.gallery)
-        return place_by_column * len(place) + place
 
     def notes(self, scores: Scores) -> list[Message]:
         """Return messages on scores whose gallery are the enrolled templates."""

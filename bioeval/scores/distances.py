@@ -5,7 +5,7 @@ Similarities are negated, and failed comparisons come after every score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -148,18 +148,14 @@ class FewTemplates(NamedTuple):
     needed: int
 
 
-def parse_fusion(
-    fusion: str, argument: str = "fusion", rules: Iterable[str] = FUSIONS
-) -> tuple[str, int]:
+def parse_fusion(fusion: str) -> tuple[str, int]:
     """Return the method and the order of a rule: ``"kth:2"`` is ``("kth", 2)``."""
     if isinstance(fusion, str) and fusion.startswith("kth:"):
         order = fusion[4:]
         if order.isdecimal() and 1 <= int(order) < 2**31:
             return "kth", int(order)
-        raise DataError(
-            f"`{argument}` is {received(fusion)}; expected kth:K, K a whole number >= 1"
-        )
-    require_choice(argument, fusion, tuple(rules))
+        raise DataError(f"`fusion` is {received(fusion)}; expected kth:K, K a whole number >= 1")
+    require_choice("fusion", fusion, tuple(FUSIONS))
     return fusion, 0
 
 

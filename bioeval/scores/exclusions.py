@@ -81,23 +81,16 @@ class Exclusion:
                 f"{'both sides have: ' + ', '.join(common) if common else 'there are none'}."
                 f"{nearest_name(self.column, common)}"
             )
-        missing, names = self.missing_value(probe_meta, gallery_meta)
-        if missing is not None:
+        if self.values is None:
+            return
+        values = self.codes(probe_meta, gallery_meta).values.tolist()
+        names = [str(plain(value)) for value in values]
+        for missing in (x for x in self.values if not any(is_written(y, x) for y in values)):
             raise DataError(
                 f"exclude has {self.text!r}, but no template has the {self.column} {missing!r}; "
                 f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}."
                 f"{nearest_name(missing, names)}"
             )
-
-    def missing_value(
-        self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
-    ) -> tuple[str | None, list[str]]:
-        """Return the first stated value that no template has, or None, and all values they have."""
-        if self.values is None:
-            return None, []
-        names = self.codes(probe_meta, gallery_meta).values.tolist()
-        missing = [x for x in self.values if not any(is_written(name, x) for name in names)]
-        return next(iter(missing), None), [str(plain(name)) for name in names]
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,9 @@ def notes_on_scores(scores: Scores) -> list[Message]:
     if counts_same(scores, "session"):
         notes.append(pairs_of_same("session"))
     if knows_people(scores):
-        notes += _spelling_notes(scores.codes, "label") + no_person_notes(scores)
+        codes = scores.codes
+        notes += look_alike(codes.in_many_spellings, "label", len(codes.values))
+        notes += no_person_notes(scores)
     return notes + exclusion_notes(scores) if scores.exclude else notes
 
 
@@ -224,8 +226,9 @@ def rule_notes(scores: Scores, rule: ExclusionRule) -> list[Message]:
     notes = []
     if not rule.number(scores.codes, scores.probe_ids, scores.gallery_ids):
         notes.append(Message("exclusion-without-effect", exclusion=rule.exclusion.text))
-    notes += _spelling_notes(rule.codes, rule.exclusion.column)
-    return notes + unknown_notes(rule.codes, rule.exclusion.column)
+    column, codes = rule.exclusion.column, rule.codes
+    notes += look_alike(codes.in_many_spellings, column, len(codes.values))
+    return notes + unknown_notes(codes, column)
 
 
 def counts_same(scores: Scores, column: str) -> bool:
@@ -253,10 +256,6 @@ def counts_same(scores: Scores, column: str) -> bool:
         if left_out is None or not left_out[rows, columns].all():
             return True
     return False
-
-
-def _spelling_notes(codes: Codes, column: str) -> list[Message]:
-    return look_alike(codes.in_many_spellings, column, len(codes.values))
 
 
 def look_alike(spelt: list[list[Any]], column: str, number: int) -> list[Message]:

@@ -87,7 +87,8 @@ def fuse(
     Raises
     ------
     DataError
-        If systems are not over the same templates, kinds are mixed, or training scores do not vary.
+        If systems are not over the same templates, kinds are mixed, or training scores do not vary
+        or are on another scale.
     ProtocolError
         If scores are an order only.
 

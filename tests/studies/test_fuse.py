@@ -190,6 +190,14 @@ def test_training_scores_are_of_the_same_systems_and_kinds(systems):
     train = {**systems, "face": system(1, "similarity")}
     with pytest.raises(be.DataError, match="on two scales: the kind of the scores of 'face' is"):
         be.fuse(systems, normalise="z", train=train)
+    vectors = np.random.default_rng(0).normal(size=(len(LABELS), 3))
+    metrics = [be.Scores.from_embeddings(vectors, LABELS, metric=x) for x in ("l2", "l1")]
+    with pytest.raises(be.DataError, match="the metric of the scores of 'a' is 'l2', and of its"):
+        be.fuse(
+            {"a": metrics[0], "b": metrics[0]},
+            normalise="z",
+            train=dict(zip("ab", metrics[::-1], strict=True)),
+        )
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
