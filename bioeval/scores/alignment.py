@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import row_spans
-from bioeval.scores.attempts import attempted_cells
+from bioeval.scores.attempts import attempted_cells, excludes_failures
 from bioeval.scores.cells import Mask
 from bioeval.scores.codes import CodedSides
 from bioeval.scores.matrix import Scores
@@ -306,7 +306,7 @@ def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None = 
 def _common_attempts_of_lists(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
     """Leave out of both systems each attempt that either system lacks."""
     is_attempt = [
-        ~np.isnan(x.values) if x.excludes_failures else np.ones(x.shape, dtype=bool)
+        ~np.isnan(x.values) if excludes_failures(x) else np.ones(x.shape, dtype=bool)
         for x in (first, second)
     ]
     if np.array_equal(is_attempt[0], is_attempt[1]):

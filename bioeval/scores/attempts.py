@@ -96,6 +96,11 @@ def left_out_rows(
     return left_out
 
 
+def excludes_failures(scores: ScoreData) -> bool:
+    """Whether comparisons may have failed, and are no attempts then."""
+    return scores.nan == "exclude" and scores.dtype.kind == "f"
+
+
 def compared_cells(
     scores: ScoreData, low: int, high: int, order: np.ndarray | None = None
 ) -> np.ndarray:
@@ -109,7 +114,7 @@ def compared_cells(
 def attempted_cells(scores: ScoreData, low: int, high: int) -> np.ndarray:
     """Return which cells of rows ``low:high`` are compared, and no failure that is excluded."""
     is_attempt = compared_cells(scores, low, high)
-    if scores.excludes_failures:
+    if excludes_failures(scores):
         is_attempt &= ~scores.cells.missing(low, high, failures=True)
     return is_attempt
 
@@ -117,7 +122,7 @@ def attempted_cells(scores: ScoreData, low: int, high: int) -> np.ndarray:
 def may_lack_comparisons(scores: ScoreData) -> bool:
     """Whether a mask, an exclusion or a failure may leave out comparisons of people."""
     has_rules = any(x.exclusion is not NO_PERSON_TWICE for x in scores.exclusions.rules)
-    return has_rules or scores.excludes_failures or scores.has_mask
+    return has_rules or excludes_failures(scores) or scores.has_mask
 
 
 def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -186,7 +191,7 @@ class Completeness:
     @classmethod
     def from_scores(cls, scores: ScoreData) -> Completeness:
         """Count the comparisons of each probe; read scores only if comparisons may be missing."""
-        may_lack = scores.has_mask or scores.excludes_failures
+        may_lack = scores.has_mask or excludes_failures(scores)
         if scores.layout in ("pairs", "top-k") or not may_lack:
             return COMPLETE
         probe_count, gallery_count = scores.shape

@@ -281,11 +281,6 @@ class ScoreData:
         """Whether a mask says which cells are attempts."""
         return isinstance(self._source, Cells) and self._source.mask is not None
 
-    @property
-    def excludes_failures(self) -> bool:
-        """Whether comparisons may have failed, and are no attempts then."""
-        return self.nan == "exclude" and self.dtype.kind == "f"
-
     @cached_property
     def streams(self) -> bool:
         """Whether the rows are computed from embeddings each time they are read."""

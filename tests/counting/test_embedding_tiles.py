@@ -180,7 +180,7 @@ def of_folds(scores: be.Scores) -> Iterator[Any]:
     for k, rule in enumerate(rules):
         templates, fusion = TEMPLATES[k % 4]
         options = {"templates": templates, "fusion": fusion, "threshold": rule}
-        yield found_by(scores, list(SPLITTERS.values())[k % 3], **options)
+        yield found_by(be.cross_evaluate, scores, list(SPLITTERS.values())[k % 3], **options)
     yield found_by(be.by_group, scores, "team")
 
 
