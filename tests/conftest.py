@@ -5,6 +5,7 @@ from __future__ import annotations  # the oldest pytest lacks some of these type
 import gc
 import os
 import secrets
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -128,7 +129,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[Any]:
-    """In a new checkout, one process collects first and compiles the modules for all processes."""
+    """In a new checkout, one process collects first, and each other one compiles its share."""
     new = not (ROOT / "tests" / "tasks" / "__pycache__").is_dir()  # which is the last
     if not (new and hasattr(session.config, "workerinput")) or sys.platform == "win32":
         return (yield)
@@ -138,8 +139,20 @@ def pytest_collection(session: pytest.Session) -> Iterator[Any]:
         try:
             fcntl.flock(pyproject, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            if {ROOT / x for x in session.config.args} == {ROOT / "tests"}:
+                compile_share(session.config.workerinput)
             fcntl.flock(pyproject, fcntl.LOCK_SH)
         return (yield)
+
+
+def compile_share(worker: dict[str, Any]) -> None:
+    """Have a share of the modules compiled, which the first process reaches later."""
+    files = sorted(map(str, ROOT.glob("tests/**/test_*.py")))
+    number, of = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
+    share = files[len(files) * number // of : len(files) * (number + 1) // of]
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "--collect-only", *share]
+    environment = {x: y for x, y in os.environ.items() if not x.startswith("PYTEST")}
+    subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
 
 
 def spread(cases: list[pytest.Item], number: int) -> list[pytest.Item]:

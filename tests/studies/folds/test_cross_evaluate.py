@@ -247,6 +247,17 @@ def test_what_a_splitter_yields_is_checked(scores):
         be.cross_evaluate(scores, [([*first, 39], second)])
 
 
+def test_only_splits_that_test_the_same_samples_are_folds_of_repeats():
+    scores = be.simulate(6, 2, random_state=1)
+    for tested, shape in (
+        ([range(4), range(4, 8), range(8, 12)] * 2, (2, 3)),
+        ([range(4), range(4, 8), range(6)], (3, 1)),
+    ):
+        splits = [(np.setdiff1d(range(12), x), np.array(x)) for x in tested]
+        ds = be.cross_evaluate(scores, splits)
+        assert (ds.sizes["repeat"], ds.sizes["fold"]) == shape
+
+
 def test_indices_of_two_sides_are_of_probes_and_then_of_the_gallery():
     rng = np.random.default_rng(0)
     scores = be.Scores(rng.random((12, 6)), np.arange(12) % 6, np.arange(6))

@@ -456,7 +456,7 @@ def test_every_number_that_is_not_defined_has_a_message():
     )
     assert np.isnan(tree["reid"].mean_ap.values).tolist() == [True, False]
     message = arguments(tree["reid"], "undefined-in-parts")
-    assert (message["missing"], message["number"]) == (1, 2)
+    assert (message["what"], message["missing"], message["number"]) == ("all rates", 1, 2)
     tree = be.repeat(be.simulate(8, 2, random_state=0), [np.arange(4), np.arange(16)])
     by_code = {x.code: x.arguments for x in be.messages(tree["closed_set"])}
     assert by_code["undefined-in-parts"]["what"] == "cms at rank 5, cms at rank 10"
