@@ -224,10 +224,11 @@ tests/cli/test_options.py.
 """
 
 
-def described(*more: str) -> dict[str, dict[str, Parameter]]:
+@functools.cache
+def described() -> dict[str, dict[str, Parameter]]:
     """Map each argument of public calls to the calls that have it."""
     by_option: dict[str, dict[str, Parameter]] = defaultdict(dict)
-    for call in (*be.__all__, *more):
+    for call in (*be.__all__, *OF_SUBMODULES):
         public = functools.reduce(getattr, call.split("."), be)
         if callable(public) and call not in OTHERS and not call.endswith(("Error", "Warning")):
             for name, parameter in parameters(call).items():
@@ -235,25 +236,32 @@ def described(*more: str) -> dict[str, dict[str, Parameter]]:
     return by_option
 
 
-EVERY = described("stats.IntervalMethod", "datasets.faces")
-SHARED = {name: [*calls.values()] for name, calls in described().items() if len(calls) > 1}
+OF_SUBMODULES = ("stats.IntervalMethod", "datasets.faces")
+
+
+def shared() -> dict[str, list[Parameter]]:
+    """Map each argument of several calls of bioeval itself to its descriptions."""
+    of_calls = {
+        name: [x for call, x in calls.items() if call not in OF_SUBMODULES]
+        for name, calls in described().items()
+    }
+    return {name: calls for name, calls in of_calls.items() if len(calls) > 1}
 
 
 def test_the_table_of_arguments_has_those_of_two_calls_or_more(root):
     text = (root / "docs" / "api.md").read_text(encoding="utf-8")
     section = text.partition("## Arguments\n")[2].partition("\n## ")[0]
     rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
-    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(SHARED)
+    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(shared())
 
 
-@pytest.mark.parametrize("name", sorted(SHARED))
-def test_an_argument_has_one_type(name):
-    calls = SHARED[name]
-    types = {x.types for x in calls if x.types}
-    assert len(types) <= 1 or name == "interval", types
-    if name not in OF_THE_CALL:
-        widest = max((set(x.words) for x in calls), key=len)
-        assert all(set(x.words) <= widest for x in calls)
+def test_an_argument_has_one_type():
+    for name, calls in shared().items():
+        types = {x.types for x in calls if x.types}
+        assert len(types) <= 1 or name == "interval", (name, types)
+        if name not in OF_THE_CALL:
+            widest = max((set(x.words) for x in calls), key=len)
+            assert all(set(x.words) <= widest for x in calls), name
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -282,7 +290,7 @@ def test_the_first_sentence_ends_before_the_next_one():
 def test_an_option_says_what_its_argument_says(command):
     """The option quotes the first sentence of some call: both texts are corrected together."""
     for param in options_of(command):
-        calls = EVERY[str(param.name)].values()
+        calls = described()[str(param.name)].values()
         if param.hidden or param.name in OWN_TEXT.split() or not calls:
             continue
         texts = [first_sentence(x.text).rstrip(".") for x in calls]

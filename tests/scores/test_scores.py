@@ -325,6 +325,8 @@ def test_a_square_mask_alone_is_all_against_all_where_its_diagonal_is_ignored():
     assert scores.layout == "all-against-all"
     closed = be.closed_set(scores)
     assert (closed.attempts, closed.skipped, closed.recognition_rate) == (2, 1, 1.0)
+    with pytest.raises(be.ProtocolError, match="1 of 3 probes have no usable mate"):
+        be.closed_set(scores, unmated="raise")
     ds = be.open_set(scores, thresholds=[1.0])
     assert (ds.genuine_attempts, ds.impostor_attempts) == (2, 3)
     mask[2, 2] = 2  # now the diagonal is a comparison like any other

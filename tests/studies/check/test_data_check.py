@@ -95,9 +95,11 @@ def test_layout():
 )
 def test_labels_that_look_alike(one, other, shown):
     labels = np.array([one, one, other, other, "zoe", "zoe"])
-    result = be.check_data(be.Scores(np.eye(6), labels), read_scores=False)["labels"]
-    assert (result.severity, result.count) == ("warning", 1)
-    assert set(result.where.split(" and ")) == set(shown)
+    for sides in ((labels,), (labels[[0, 1, 4]], labels[2:5])):  # of one side, or of both
+        scores = be.Scores(np.ones([len(sides[0]), len(sides[-1])]), *sides)
+        result = be.check_data(scores, read_scores=False)["labels"]
+        assert (result.severity, result.count) == ("warning", 1)
+        assert set(result.where.split(" and ")) == set(shown)
 
 
 def test_the_same_list_of_labels_on_both_sides_is_no_fault():

@@ -131,6 +131,26 @@ def compared():
     return scores, light, be.by_group(scores, "light", threshold=4.0, **PEOPLE)
 
 
+def test_few_subjects_have_no_limits_of_a_difference_and_limits_end_at_1():
+    """Ten people have images at dusk; by night nobody is accepted, and by day nearly everybody."""
+    scores, light = worse_by_night(by=3.0)
+    place = np.arange(len(light))
+    ds = be.by_group(
+        scores,
+        (np.where((place % 4 == 1) & (place < 40), "dusk", light), None),
+        threshold=4.5,
+        **PEOPLE,
+    )
+    assert ds.few_subjects.sel(group=["day", "dusk", "night"]).values.tolist() == [0, 1, 0]
+    for name in ("low", "high"):
+        limits = ds[f"frr_difference_{name}"]
+        assert np.isnan(limits.sel(group="dusk")).all()
+        assert np.isnan(limits.sel(other_group="dusk")).all()
+    by_night = {"group": "night", "other_group": "day"}
+    assert ds.frr_difference_high.sel(by_night) == 1 > ds.frr_difference.sel(by_night)
+    assert ds.frr_difference_low.sel(group="day", other_group="night") == -1
+
+
 @pytest.mark.parametrize("rate", ["frr", "far"])
 @pytest.mark.cases(1)
 def test_differences_are_paired_over_people(compared, rate):
