@@ -89,6 +89,7 @@ assert not {"numba", "sklearn"} & {*sys.modules}
 """
 
 
+@pytest.mark.slow
 def test_a_first_evaluation_compiles_nothing(tmp_path):
     process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FIRST],

@@ -371,6 +371,7 @@ def test_out(scores, capsys):
     assert [float(row["cms"]) for row in rows] == truth["closed_set"].cms.values.tolist()
 
 
+@pytest.mark.slow
 def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
     """A used folder is refused; with --force, the files of the first run go, and others stay."""
     assert run("run", scores, "--out", "results") == 0

@@ -155,7 +155,7 @@ def failing(seed: int, kind: str) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize(
     "rule", ["eer", "far=0.2", "far=1.0", "frr=0.1", "frr=0.5", "frr=1.0", "hter", "accuracy"]
 )
-@pytest.mark.cases()
+@pytest.mark.cases(2)
 def test_no_rule_chooses_a_threshold_that_accepts_failures(seed, kind, way, rule):
     """A threshold chosen on all data, and judged there; by all pairs of the list, too."""
     values, subject = failing(seed, kind).values()

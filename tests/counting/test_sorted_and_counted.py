@@ -328,8 +328,9 @@ def test_folds(world, way):
     )
     for k, rule in enumerate(RULES):
         options = {"threshold": rule, "splitter": splitters[k % 2]}
-        check(scores, way, **options)
-        check(scores, way, templates="multi", fusion=("best", "mean")[k % 2], **options)
+        check(scores, way, be.cross_evaluate, **options)
+        options |= {"templates": "multi", "fusion": ("best", "mean")[k % 2]}
+        check(scores, way, be.cross_evaluate, **options)
 
 
 def test_no_table_of_folds_counts_more_than_it_has_room_for(monkeypatch):
@@ -345,7 +346,7 @@ def test_no_table_of_folds_counts_more_than_it_has_room_for(monkeypatch):
     monkeypatch.setattr("bioeval.counting.fold_scores.MOST_COUNTED", most_counted)
     monkeypatch.setattr(folds.kernel, "count_by_fold", count)
     splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
-    check(square().scores(), "small tiles", splitter=splitter, threshold="eer")
+    check(square().scores(), "small tiles", be.cross_evaluate, splitter=splitter, threshold="eer")
     assert most_counted / 2 < max(in_table) <= most_counted
 
 
@@ -409,7 +410,7 @@ def test_stored_matrices(world, stored, way, tmp_path):
         check(scores, way, be.verification, curve=False, templates="multi", **POINTS)
         check(scores, way, be.evaluate, curve=False, extra_thresholds=[1.0])
         splitter = be.partition.SubjectKFold(3)
-        check(scores, way, splitter=splitter, threshold="far=0.1")
+        check(scores, way, be.cross_evaluate, splitter=splitter, threshold="far=0.1")
 
 
 @pytest.mark.slow
@@ -427,4 +428,4 @@ def test_any_small_world(case, way, data):
     check(scores, way, be.closed_set, unmated="skip", **options)
     splitter = be.partition.SampleKFold(2, shuffle=True, random_state=data.draw(st.integers(0, 9)))
     rule = data.draw(st.sampled_from(RULES))
-    check(scores, way, splitter=splitter, threshold=rule)
+    check(scores, way, be.cross_evaluate, splitter=splitter, threshold=rule)

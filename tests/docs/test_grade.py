@@ -100,8 +100,8 @@ def table_of(out: Path) -> dict[str, dict[str, str]]:
         return {row["student"]: row for row in csv.DictReader(lines)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 20261])
-@pytest.mark.cases(1)
 def test_the_solution_has_the_numbers_of_the_package(seed: int) -> None:
     answers = solution.solution(seed)
     scores = be.Scores(*solution.homework_data(seed))

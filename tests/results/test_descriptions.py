@@ -103,7 +103,7 @@ def test_what_is_at_a_target_has_its_support_beside_it(name):
 
 
 @each
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 def test_descriptions_are_saved(name, tmp_path):
     for dataset in datasets_of(name).values():
         dataset.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")

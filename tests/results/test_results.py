@@ -128,7 +128,7 @@ def test_a_result_says_where_it_comes_from(name):
 
 
 @each
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 def test_netcdf_keeps_a_result_as_it_is(name, tmp_path):
     """The constructor of xarray makes an equal result, although bioeval skips its checks."""
     ds = result(name)

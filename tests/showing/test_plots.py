@@ -385,6 +385,7 @@ def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
         plot.precision_recall(be.closed_set(closer))
 
 
+@pytest.mark.slow
 def test_spread_draws_every_scalar_of_each_repeat(scores):
     experiment = be.partition.Experiment(0.5, gallery_templates=1, repeats=12, random_state=0)
     ds = be.cross_evaluate(scores, experiment, interval="quantile", far_targets=(0.4,))

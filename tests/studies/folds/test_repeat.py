@@ -250,6 +250,7 @@ def test_gallery_folds_of_a_card_refuse_too_many_folds_and_a_target(gallery_fold
     assert main(["run", "a.npz", "--protocol", "card.toml", "--target", "far=0.1"]) == 2
 
 
+@pytest.mark.slow
 def test_of_training_and_test_the_test_part_is_evaluated():
     scores = scores_of()
     folds = be.partition.SubjectKFold(2)
@@ -386,6 +387,7 @@ def test_repeated_folds_are_never_flattened():
     assert unequal_tree["eer"].dims == ("partition",)
 
 
+@pytest.mark.slow
 def test_curves_of_thresholds_over_the_whole_range(tmp_path):
     import xarray as xr
 

@@ -168,6 +168,7 @@ def test_what_is_no_fixed_gallery_is_refused():
         be.study_threshold(scores, "far=0.1", task="closed_set")
 
 
+@pytest.mark.slow
 def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")

@@ -78,6 +78,7 @@ def test_pairs_with_folds_have_no_others():
     assert "pairs-divided" in codes(divided) and "subjects" not in divided
 
 
+@pytest.mark.slow
 def test_only_a_promise_says_install(shown):
     people = be.simulate(60, 4, random_state=1)
     with_subjects = people.at_pairs(*np.triu_indices(240, 1))

@@ -239,6 +239,7 @@ def test_a_tracker_without_a_value(four):
     assert ds.mota_separated.sel(system="A", other_system="none").item() == 1
 
 
+@pytest.mark.slow
 def test_sequences_that_some_tracker_lacks(four, tmp_path):
     truths, results = four
     gt, places = write_benchmark(tmp_path, truths, results)
