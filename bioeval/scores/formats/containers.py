@@ -14,7 +14,7 @@ import struct
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -331,10 +331,23 @@ def open_mat(path: Path) -> dict[str, Lazy]:
                 order = {b"IM": "<", b"MI": ">"}.get(start[126:])
                 if order is None:
                     raise ValueError("its header is not whole")
-                for element in _elements(path, file, order):
-                    name, array = _variable(element)
+                offset = _HEAD_BYTES
+                length = path.stat().st_size
+                while offset < length:
+                    file.seek(offset)
+                    tag = file.read(8)
+                    if len(tag) < 8:
+                        raise ValueError(f"it ends within an element, at byte {offset}")
+                    kind, size = struct.unpack(f"{order}II", tag)
+                    if offset + 8 + size > length:
+                        problem = f"the element at byte {offset} is longer than the file"
+                        raise ValueError(problem)
+                    if kind not in (_MATRIX, _COMPRESSED) or not size:
+                        raise ValueError(f"the element at byte {offset} is no array")
+                    name, array = _variable(_Element(path, offset + 8, kind, size, order))
                     if name:  # an array without a name belongs to the objects of a variable
                         arrays[name] = array
+                    offset += 8 + size
     if not arrays:
         raise fault(path, "holds no matrix", "expected features, labels and cameras, or scores")
     return arrays
@@ -356,23 +369,6 @@ class _Element(NamedTuple):
                 return file.read(min(self.size, limit))
             tag_and_array = zlib.decompressobj().decompress(file.read(self.size), limit + 8)
             return tag_and_array[8:]
-
-
-def _elements(path: Path, file: Any, order: str) -> Iterator[_Element]:
-    offset = _HEAD_BYTES
-    length = path.stat().st_size
-    while offset < length:
-        file.seek(offset)
-        tag = file.read(8)
-        if len(tag) < 8:
-            raise ValueError(f"it ends within an element, at byte {offset}")
-        kind, size = struct.unpack(f"{order}II", tag)
-        if offset + 8 + size > length:
-            raise ValueError(f"the element at byte {offset} is longer than the file")
-        if kind not in (_MATRIX, _COMPRESSED) or not size:
-            raise ValueError(f"the element at byte {offset} is no array")
-        yield _Element(path, offset + 8, kind, size, order)
-        offset += 8 + size
 
 
 def _variable(element: _Element) -> tuple[str, Lazy]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 from bioeval.base.errors import DataError, backquoted
 from bioeval.base.kinds import Kind, ListFormat
@@ -67,13 +67,6 @@ _COUNTS = re.compile(r"(.*_)?(count|counts|freq|frequency|bin|bins|hist|histogra
 _SIDES_BY_NUMBER = ("subject_a", "subject_1", "template_a", "template_1")
 
 
-class FirstLine(NamedTuple):
-    """The first line of a text: data, names of columns, or their numbers, as pandas writes them."""
-
-    is_header: bool  # whether the line is no data
-    unnamed: int = 0  # number of leading columns that the line does not number: pandas' index
-
-
 @dataclass
 class Layout:
     """The columns of a list: a column is its number, and of two sides the enrolled one is first."""
@@ -82,7 +75,8 @@ class Layout:
     roles: dict[str, int] = field(default_factory=dict)  # the column that has a role
     #: The columns of names of both templates; a single column has a name for each attempt.
     templates: tuple[int, ...] = ()
-    first_line: FirstLine = field(default_factory=lambda: FirstLine(False))
+    skips_line: bool = False  # whether the first line is no line of the list
+    unnamed: int = 0  # number of leading columns that the first line does not number: pandas' index
     #: Whether ``columns`` may say more of the columns, by their names or numbers.
     may_have_metadata: bool = False
     kind: Kind | None = None  # the kind that the name of the column of scores declares
@@ -101,11 +95,6 @@ class Layout:
     def with_roles(self) -> set[str]:
         """The names of the columns that have a role."""
         return {self.names[i] for i in self.roles.values()}
-
-    @property
-    def skips_line(self) -> bool:
-        """Whether the first line is no line of the list."""
-        return self.first_line.is_header
 
     @property
     def score(self) -> int:
@@ -152,15 +141,14 @@ def layout_of(head: Head, arguments: Arguments) -> Layout:
         if by_number is not None and layout.get("score") is not None:
             refuse_decimal_commas(head, layout.score)
         return layout
-    first_line = first_line_of(head, arguments)
-    index = first_line.unnamed
-    below = replace(head, cells=[row[index:] for row in head.rows[first_line.is_header :]])
-    layout = _layout_of_preset(below, first_line, arguments, with_scores=True)
+    skips_line, unnamed = first_line_of(head, arguments)
+    below = replace(head, cells=[row[unnamed:] for row in head.rows[skips_line:]])
+    layout = _layout_of_preset(below, skips_line, unnamed, arguments, with_scores=True)
     if layout is not None:
-        refuse_decimal_commas(below, layout.score - index)
+        refuse_decimal_commas(below, layout.score - unnamed)
         return layout
     if below.width == 1:
-        return _layout_of_columns(["score"], first_line)
+        return _layout_of_columns(["score"], skips_line, unnamed)
     classes = [_classes(below.column(i)) for i in range(below.width)]
     if below.width > 2 or classes == ["", ""]:
         raise _unknown_list(below, with_scores=True)
@@ -173,26 +161,26 @@ def layout_of(head: Head, arguments: Arguments) -> Layout:
     refuse_decimal_commas(below, score)
     first, *further = below.column(score)
     if not like_number(first) and further and all(map(is_number, further)):
-        names = ", ".join(map(repr, head.cells[0]))
+        titles = ", ".join(map(repr, head.cells[0]))
         raise fault(
             head.path,
-            f"the columns {names} have no name that is known",
+            f"the columns {titles} have no name that is known",
             f'give `columns={{"scores": "{head.cells[0][score]}"}}` and '
             '`columns={"genuine": ...}`, or call them score and genuine',
             line=head.start_line,
         )
     if not any(map(like_number, below.column(score))):
         raise _unknown_list(below, with_scores=True)
-    return _layout_of_columns(["genuine", "score"] if score else ["score", "genuine"], first_line)
+    names = ["genuine", "score"] if score else ["score", "genuine"]
+    return _layout_of_columns(names, skips_line, unnamed)
 
 
 # ------------------------------------------------------------------------- without a header
 
 
-def _layout_of_columns(names: Sequence[str], first_line: FirstLine) -> Layout:
+def _layout_of_columns(names: Sequence[str], skips_line: bool, unnamed: int) -> Layout:
     """Return the layout of columns with these roles behind the index of pandas."""
-    index = first_line.unnamed
-    names = [*["-"] * index, *names]
+    names = [*["-"] * unnamed, *names]
     column = {name: i for i, name in enumerate(names) if name != "-"}
     templates = [column[x] for x in ("template", "template_a", "template_b") if x in column]
     # Of bob's lists of four columns, the enrolled templates are named by their subjects.
@@ -201,11 +189,11 @@ def _layout_of_columns(names: Sequence[str], first_line: FirstLine) -> Layout:
         templates = [column["subject_a"], *templates]
     shown = [f"column {i}" if name == "-" else name for i, name in enumerate(names, 1)]
     roles = {name: i for name, i in column.items() if name in COLUMNS}
-    return Layout(shown, roles, tuple(templates), first_line=first_line, claims=claims)
+    return Layout(shown, roles, tuple(templates), skips_line, unnamed, claims=claims)
 
 
 def _layout_of_preset(
-    head: Head, first_line: FirstLine, arguments: Arguments, *, with_scores: bool
+    head: Head, skips_line: bool, unnamed: int, arguments: Arguments, *, with_scores: bool
 ) -> Layout | None:
     """Return the layout that the argument `format` names; None without one.
 
@@ -230,7 +218,7 @@ def _layout_of_preset(
             line=head.start_line,
         )
     arguments.take("format")
-    return _without_header(_layout_of_columns(names, first_line), head, arguments)
+    return _without_header(_layout_of_columns(names, skips_line, unnamed), head, arguments)
 
 
 def _without_header(layout: Layout, head: Head, arguments: Arguments) -> Layout:
@@ -242,7 +230,7 @@ def _without_header(layout: Layout, head: Head, arguments: Arguments) -> Layout:
     first, *below = [""] if i is None else head.column(i)
     if below and not is_data(first) and all(map(is_data, below)):
         arguments.notes.append(f"the first line of {head.path.name} left out: a header")
-        layout.first_line = FirstLine(True)
+        layout.skips_line = True
     return layout
 
 
@@ -277,7 +265,7 @@ def _layout_by_numbers(head: Head, arguments: Arguments) -> Layout | None:
     layout = with_header(numbered, arguments, by_number=True)
     if layout is None:
         return None
-    layout.first_line = FirstLine(bool(header))
+    layout.skips_line = bool(header)
     layout.names = [f"column {name}" for name in names]
     return _without_header(layout, head, arguments)
 
@@ -292,10 +280,11 @@ def _classes(cells: Sequence[str]) -> str:
     return "numbers" if 2 * sum(numbers) > len(cells) else "words"
 
 
-def first_line_of(head: Head, arguments: Arguments) -> FirstLine:
-    """Return the meaning of the first line of a text without names of columns.
+def first_line_of(head: Head, arguments: Arguments) -> tuple[bool, int]:
+    """Return whether the first line of a text without names is no data, and the unnamed columns.
 
-    The line is no data in one of these cases; raise where it is not clear:
+    Their number is that of the leading columns, pandas' index, which the line does not number. The
+    line is no data in one of these cases; raise where it is not clear:
 
     - `header` says so;
     - its cells after a blank cell number the columns;
@@ -305,10 +294,10 @@ def first_line_of(head: Head, arguments: Arguments) -> FirstLine:
     has_index = not first[0] and counts_columns(first[1:])
     stated = arguments.take("header")
     if stated is False:
-        return FirstLine(False)
+        return False, 0
     if stated is None and not has_index:
         if not counts_columns(first) or all(map(counts_columns, rows)):
-            return FirstLine(False)
+            return False, 0
         below = replace(head, cells=rows)
         if all(_classes(below.column(i)) != "words" for i in range(head.width)):
             line = head.delimiter.join(first)
@@ -321,7 +310,7 @@ def first_line_of(head: Head, arguments: Arguments) -> FirstLine:
     if not rows:
         raise fault(head.path, "has a header but no rows")
     arguments.notes.append(f"the first line of {head.path.name} left out: a header")
-    return FirstLine(True, int(has_index))
+    return True, int(has_index)
 
 
 # ------------------------------------------------------------------------- by names of columns
@@ -393,8 +382,8 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
         cells,
         roles,
         templates,
-        FirstLine(True),
-        True,
+        skips_line=True,
+        may_have_metadata=True,
         kind=KIND_OF_SCORES.get(names[roles["score"]]) if "score" in roles else None,
         meta=meta,
         named=frozenset(renamed),
@@ -631,10 +620,10 @@ def trial_layout(head: Head, arguments: Arguments) -> Layout:
         return layout
     # `header` is stated for the scores, and counts for trials with a numbered first line, too.
     has_numbered_line = counts_columns(head.cells[0])
-    first_line = first_line_of(head, arguments if has_numbered_line else trial_arguments)
-    index = first_line.unnamed
-    below = replace(head, cells=[row[index:] for row in head.rows[first_line.is_header :]])
-    layout = _layout_of_preset(below, first_line, arguments, with_scores=False)
+    stated = arguments if has_numbered_line else trial_arguments
+    skips_line, unnamed = first_line_of(head, stated)
+    below = replace(head, cells=[row[unnamed:] for row in head.rows[skips_line:]])
+    layout = _layout_of_preset(below, skips_line, unnamed, arguments, with_scores=False)
     if layout is None:
         raise _unknown_list(below, with_scores=False)
     return layout

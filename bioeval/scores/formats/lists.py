@@ -79,7 +79,7 @@ def read_list(head: Head, arguments: Arguments, impostor: Path | None) -> Scores
     if layout.get("score") is None:
         raise no_scores(head, named=True)
     options = _options(head.path, layout, arguments)
-    has_one_column = head.width - layout.first_line.unnamed == 1
+    has_one_column = head.width - layout.unnamed == 1
     if has_one_column and layout.get("genuine") is None or impostor is not None:
         return _read_scores_alone(head, layout, impostor, arguments, options)
     columns = _columns_of_words(layout, arguments)
@@ -139,7 +139,7 @@ def _read_scores_alone(
     other = head_of(existing_file(impostor))
     other_layout = layout_of(other, arguments)
     for text, layout_of_text in ((head, layout), (other, other_layout)):
-        width = text.width - layout_of_text.first_line.unnamed
+        width = text.width - layout_of_text.unnamed
         if width != 1:
             raise fault(
                 text.path,
