@@ -94,7 +94,8 @@ class Command(click.Command):
             value = f"{key}=NAME" if name == "columns" else key
         elif key:
             value = f"{key}={value}"
-        if value == "True":  # an option without a value
+        flags = {x.name for x in self.params if isinstance(x, click.Option) and x.is_flag}
+        if value == "True" and name in flags:  # an option without a value
             return option
         return f"{option} {shlex.quote(value)}" if value else option
 
