@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,17 @@ from bioeval.scores.cells import Mask
 from bioeval.scores.codes import CodedSides
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
-from bioeval.scores.sides import Keys, as_names, distinct_texts, example, in_place, places, united
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bioeval.scores.sides import (
+    CommonRows,
+    Keys,
+    as_names,
+    common_names,
+    common_rows,
+    distinct_texts,
+    not_in_common,
+    places,
+    united,
+)
 
 #: Nouns of a row and of a column in errors.
 SIDES = ("probe", "gallery template")
@@ -30,14 +37,6 @@ class Aligned(NamedTuple):
 
     first: Any
     second: Any
-    remarks: list[Message]
-
-
-class _Common(NamedTuple):
-    """Rows, columns or pairs that two systems have in common."""
-
-    chosen: np.ndarray | None  # int64, of the first system; None: all, in the order given
-    other_chosen: np.ndarray | None  # of the second system, in the order of the first
     remarks: list[Message]
 
 
@@ -70,7 +69,7 @@ def _common_templates(first: Scores, second: Scores, systems: Sequence[str]) -> 
     is_one_set = all(np.array_equal(x.probe_ids, x.gallery_ids) for x in (first, second))
     nouns = ("templates", "templates") if is_one_set else ("probes", "gallery templates")
     rows, columns = (
-        _common(_keys_of(first, side), _keys_of(second, side), noun, systems)
+        common_rows(_keys_of(first, side), _keys_of(second, side), noun, systems)
         for side, noun in enumerate(nouns)
     )
     for side, common in enumerate((rows, columns)):
@@ -197,7 +196,7 @@ def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Alig
     are_named = all(x.names is not None for x in keys)
     are_numbered = all(x.numbers is not None for x in keys) and any(x.stated for x in keys)
     if are_named or are_numbered:
-        return _parts(first, second, _common(*keys, "pairs", systems))
+        return _parts(first, second, common_rows(*keys, "pairs", systems))
     subjects, other_subjects = first.pairs.sides, second.pairs.sides
     if (
         subjects is None
@@ -206,11 +205,11 @@ def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Alig
     ):
         _refuse_unknown_names(_texts_of_pairs(first), _texts_of_pairs(second), "pair", systems)
         keys = first.pair_keys.completed(first.keys(0)), second.pair_keys.completed(second.keys(0))
-        return Aligned(first, second, _common(*keys, "pairs", systems).remarks)
+        return Aligned(first, second, common_rows(*keys, "pairs", systems).remarks)
     return _parts(first, second, _common_keys(subjects, other_subjects, False, systems))
 
 
-def _parts(first: Scores, second: Scores, common: _Common) -> Aligned:
+def _parts(first: Scores, second: Scores, common: CommonRows) -> Aligned:
     return Aligned(_part(first, common.chosen), _part(second, common.other_chosen), common.remarks)
 
 
@@ -220,7 +219,7 @@ def _are_distinct(sides: CodedSides) -> bool:
 
 def _common_keys(
     sides: CodedSides, other_sides: CodedSides, unordered: bool, systems: Sequence[str]
-) -> _Common:
+) -> CommonRows:
     """Return the common pairs of both systems, by the names of both sides."""
     import pandas as pd
 
@@ -235,63 +234,13 @@ def _common_keys(
     keys, other_keys = both_keys
     if keys.has_duplicates or other_keys.has_duplicates:
         if np.array_equal(keys, other_keys):
-            return _Common(None, None, [])
+            return CommonRows(None, None, [])
         raise DataError(
             "pairs that are listed more than once cannot be aligned by names; leave out "
             '`keep="repeated"`, or give attempts names of their own'
         )
     examples = [f"{x.values[x.a[0]]!r} with {x.values[x.b[0]]!r}" for x in (sides, other_sides)]
-    return _common_of_both(keys, other_keys, "pairs", systems, examples)
-
-
-def _common(keys: Keys, other_keys: Keys, noun: str, systems: Sequence[str]) -> _Common:
-    """Return the common rows of both systems; all in the order given if one has no keys."""
-    both = [
-        as_names(x.numbers) if x.stated == "row numbers" else x.names for x in (keys, other_keys)
-    ]
-    if not any(x is None for x in both) and "names" in (keys.stated, other_keys.stated):
-        return _common_of_both(both[0], both[1], noun, systems)
-    if keys.numbers is not None and other_keys.numbers is not None:
-        numbers, other_numbers = keys.numbers, other_keys.numbers
-        if np.array_equal(numbers, other_numbers):
-            return _Common(None, None, [])
-        if len(numbers) != len(other_numbers) and min(keys, other_keys, key=len).merely_count:
-            raise DataError(
-                f"the systems have {counted(len(numbers), noun)} ({systems[0]}) and "
-                f"{len(other_numbers):,} ({systems[1]}), and the fewer rows merely count from 0: "
-                "it is not known which rows the systems have in common. Give both the index of one "
-                "table"
-            )
-        return _common_of_both(as_names(numbers), as_names(other_numbers), noun, systems)
-    if bool(keys.stated) == bool(other_keys.stated):
-        return _Common(None, None, [])
-    stated, (keyed, other) = (keys, systems) if keys.stated else (other_keys, systems[::-1])
-    return _Common(None, None, [in_place(keyed, other, stated)])
-
-
-def _common_of_both(
-    names: pd.Index,
-    other_names: pd.Index,
-    noun: str,
-    systems: Sequence[str],
-    examples: Sequence[str] = (),
-) -> _Common:
-    """Return the common names of both systems.
-
-    Messages show an example of the names of each system, by default its first name.
-    """
-    other_place = places(names, other_names)
-    common = np.flatnonzero(other_place >= 0)
-    if not len(common):
-        first_example, other_example = examples or (example(names), example(other_names))
-        raise DataError(
-            f"the systems have different data: none of the {counted(len(names), noun)} of "
-            f"{systems[0]} is among those of {systems[1]}, such as {first_example} and "
-            f"{other_example}; expected the same names"
-        )
-    lacking = [len(names) - len(common), len(other_names) - len(common)]
-    notes = [_not_in_common(noun, systems, lacking)] if any(lacking) else []
-    return _Common(common, other_place[common], notes)
+    return common_names(keys, other_keys, "pairs", systems, examples)
 
 
 def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None = None) -> Scores:
@@ -313,7 +262,7 @@ def _common_attempts_of_lists(first: Scores, second: Scores, systems: Sequence[s
         return Aligned(first, second, [])
     common = np.flatnonzero(is_attempt[0] & is_attempt[1])
     lacking = [int(np.count_nonzero(flags)) - len(common) for flags in is_attempt]
-    notes = [_not_in_common("comparisons", systems, lacking)]
+    notes = [not_in_common("comparisons", systems, lacking)]
     return Aligned(first.select(common), second.select(common), notes)
 
 
@@ -340,11 +289,7 @@ def _common_attempts_of_matrices(first: Scores, second: Scores, systems: Sequenc
         system._with(_source=system.cells.masked(mask)) if lacks else system
         for system, mask, lacks in zip((first, second), masks, lacking, strict=True)
     )
-    return Aligned(first, second, [_not_in_common("comparisons", systems, lacking)])
-
-
-def _not_in_common(noun: str, systems: Sequence[str], lacking: Sequence[int]) -> Message:
-    return Message("not-in-common", what=noun, left_out=dict(zip(systems, lacking, strict=True)))
+    return Aligned(first, second, [not_in_common("comparisons", systems, lacking)])
 
 
 def require_same(first: Scores, second: Scores) -> None:

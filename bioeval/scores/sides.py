@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, counted
 from bioeval.base.messages import Message
 from bioeval.scores.labels import (
     as_objects,
@@ -262,7 +262,7 @@ def in_words(names: pd.Index | None, number: int) -> list[str]:
     return [*map(str, range(number) if names is None else names)]
 
 
-def example(names: Iterable[Any]) -> str:
+def _example(names: Iterable[Any]) -> str:
     return next((repr(plain(x)) for x in names if x is not None), "none")
 
 
@@ -316,9 +316,9 @@ def in_order(
     remarks: tuple[Message, ...] = ()
     if values is not None and not isinstance(values, str | bytes):
         if keys.stated:
-            remarks = (in_place(templates, noun, keys),)
+            remarks = (_in_place(templates, noun, keys),)
         elif own.stated:
-            remarks = (in_place(noun, templates, own),)
+            remarks = (_in_place(noun, templates, own),)
     numbered = own if Keys(numbers=own_numbers).stated else keys
     return InOrder(values, own, remarks, other_order=_by_number(numbered, is_own=numbered is own))
 
@@ -371,7 +371,7 @@ def _may_be_names_of(names: pd.Index, own_names: pd.Index) -> bool:
     return first_twice(own_names) is None or bool(own_names.isin(names).any())
 
 
-def in_place(named: str, unnamed: str, keys: Keys) -> Message:
+def _in_place(named: str, unnamed: str, keys: Keys) -> Message:
     """Return the remark that values are taken by place, since one side has no such keys."""
     return Message("taken-in-order", named=named, keys=keys.stated, unnamed=unnamed)
 
@@ -431,7 +431,7 @@ def joined(own_names: Sequence[pd.Index], names: pd.Index, noun: str) -> np.ndar
         raise DataError(
             f"{noun} has no value of the template {name} (row {row}), and of "
             f"{int((rows < 0).sum()):,} of {len(names):,} templates in all; its names are such as "
-            f"{example(own)}: complete them, or give values without names in the order of the "
+            f"{_example(own)}: complete them, or give values without names in the order of the "
             "templates"
         )
     return None if np.array_equal(rows, np.arange(len(own))) else rows
@@ -448,6 +448,71 @@ def table_in_order(table: Any, sides: Sequence[Keys], noun: str) -> InOrder:
         table = brought.values
         remarks |= dict.fromkeys(brought.remarks)
     return InOrder(table, remarks=tuple(remarks))
+
+
+# ------------------------------------------------------------------------- rows of two systems
+
+
+class CommonRows(NamedTuple):
+    """Rows, columns or pairs that two systems have in common."""
+
+    chosen: np.ndarray | None  # int64, of the first system; None: all, in the order given
+    other_chosen: np.ndarray | None  # of the second system, in the order of the first
+    remarks: list[Message]
+
+
+def common_rows(keys: Keys, other_keys: Keys, noun: str, systems: Sequence[str]) -> CommonRows:
+    """Return the common rows of both systems; all in the order given if one has no keys."""
+    both = [
+        as_names(x.numbers) if x.stated == "row numbers" else x.names for x in (keys, other_keys)
+    ]
+    if not any(x is None for x in both) and "names" in (keys.stated, other_keys.stated):
+        return common_names(both[0], both[1], noun, systems)
+    if keys.numbers is not None and other_keys.numbers is not None:
+        numbers, other_numbers = keys.numbers, other_keys.numbers
+        if np.array_equal(numbers, other_numbers):
+            return CommonRows(None, None, [])
+        if len(numbers) != len(other_numbers) and min(keys, other_keys, key=len).merely_count:
+            raise DataError(
+                f"the systems have {counted(len(numbers), noun)} ({systems[0]}) and "
+                f"{len(other_numbers):,} ({systems[1]}), and the fewer rows merely count from 0: "
+                "it is not known which rows the systems have in common. Give both the index of one "
+                "table"
+            )
+        return common_names(as_names(numbers), as_names(other_numbers), noun, systems)
+    if bool(keys.stated) == bool(other_keys.stated):
+        return CommonRows(None, None, [])
+    stated, (keyed, other) = (keys, systems) if keys.stated else (other_keys, systems[::-1])
+    return CommonRows(None, None, [_in_place(keyed, other, stated)])
+
+
+def common_names(
+    names: pd.Index,
+    other_names: pd.Index,
+    noun: str,
+    systems: Sequence[str],
+    examples: Sequence[str] = (),
+) -> CommonRows:
+    """Return the common names of both systems.
+
+    Messages show an example of the names of each system, by default its first name.
+    """
+    other_place = places(names, other_names)
+    common = np.flatnonzero(other_place >= 0)
+    if not len(common):
+        first_example, other_example = examples or (_example(names), _example(other_names))
+        raise DataError(
+            f"the systems have different data: none of the {counted(len(names), noun)} of "
+            f"{systems[0]} is among those of {systems[1]}, such as {first_example} and "
+            f"{other_example}; expected the same names"
+        )
+    lacking = [len(names) - len(common), len(other_names) - len(common)]
+    notes = [not_in_common(noun, systems, lacking)] if any(lacking) else []
+    return CommonRows(common, other_place[common], notes)
+
+
+def not_in_common(noun: str, systems: Sequence[str], lacking: Sequence[int]) -> Message:
+    return Message("not-in-common", what=noun, left_out=dict(zip(systems, lacking, strict=True)))
 
 
 # ------------------------------------------------------------------------- orders of a matrix
