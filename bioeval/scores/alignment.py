@@ -334,16 +334,12 @@ def require_equal(first: np.ndarray, second: np.ndarray, column: str, noun: str)
 def numbered_as(reference: Scores, scores: Scores) -> Scores:
     """Return `scores` with the codes of subjects in `reference`, which has equal labels.
 
-    Codes depend on the dtype of the labels and on the order of a whole file. With equal codes, the
-    same people are left out together of both systems, as in a jackknife.
+    Codes of a matrix depend on the dtype of the labels and on the order of a whole file, those of
+    a list on its labels alone. With equal codes, the same people are left out together of both
+    systems, as in a jackknife.
     """
-    if reference.layout == "top-k" or scores.layout == "top-k":
-        return scores
-    if reference.layout == "pairs" and scores.layout == "pairs":
-        if knows_people(reference) and knows_people(scores):
-            return scores._with(_pair_codes=reference.codes)
-        return scores
-    return scores._with(_codes=reference.codes)
+    is_list = scores.layout in ("pairs", "top-k")
+    return scores if is_list else scores._with(_codes=reference.codes)
 
 
 def differences(systems: Mapping[str, Scores]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -498,34 +498,6 @@ class Design:
         return [self.gallery] if self.probes is None else [self.gallery, self.probes]
 
 
-class _Numbering(NamedTuple):
-    """The numbers of sessions and cameras, and the first number of a subject."""
-
-    sessions: int | None
-    cameras: int | None
-    first_subject: int
-
-    def samples(self, counts: np.ndarray, earlier: np.ndarray, first: int, last: int) -> Samples:
-        """Give the samples of each person the sessions `first` to `last` and the cameras, in turn.
-
-        `counts` (people,) are the numbers of samples, `earlier` (people,) the numbers of samples
-        that had a camera already.
-        """
-        total = int(counts.sum(dtype=np.float64))
-        require_memory(TEMPLATE_BYTES * total, f"{total:,} templates", FEWER)
-        person = np.repeat(np.arange(len(counts)), counts)
-        index_in_person = np.arange(len(person)) - (np.cumsum(counts) - counts)[person]
-        first = min(first, last)
-        sessions = last - first + 1
-        meta = {}
-        if self.sessions is not None:
-            meta["session"] = first + index_in_person % sessions
-        if self.cameras is not None:
-            samples_before = earlier[person] + index_in_person // sessions
-            meta["camera"] = 1 + samples_before % self.cameras
-        return Samples(person, meta, person + self.first_subject)
-
-
 def design_of(
     n_subjects: int,
     n_templates: Counts,
@@ -550,9 +522,29 @@ def design_of(
     require_memory(24 * people, f"{people:,} subjects", FEWER)
     stream = Stream(seed, _TEMPLATE_COUNTS)
     templates = _counts("n_templates", n_templates, subjects, 1, stream)
-    numbering = _Numbering(sessions, cameras, first_subject)
     none = np.zeros(people, dtype=np.int64)
     last_session = sessions or 1
+
+    def samples(counts: np.ndarray, earlier: np.ndarray, first: int, last: int) -> Samples:
+        """Give the samples of each person the sessions `first` to `last` and the cameras, in turn.
+
+        `counts` (people,) are the numbers of samples, `earlier` (people,) the numbers of samples
+        that had a camera already.
+        """
+        total = int(counts.sum(dtype=np.float64))
+        require_memory(TEMPLATE_BYTES * total, f"{total:,} templates", FEWER)
+        person = np.repeat(np.arange(len(counts)), counts)
+        index_in_person = np.arange(len(person)) - (np.cumsum(counts) - counts)[person]
+        first = min(first, last)
+        session_count = last - first + 1
+        meta = {}
+        if sessions is not None:
+            meta["session"] = first + index_in_person % session_count
+        if cameras is not None:
+            samples_before = earlier[person] + index_in_person // session_count
+            meta["camera"] = 1 + samples_before % cameras
+        return Samples(person, meta, person + first_subject)
+
     if layout == SQUARE:
         if probes is not None:
             raise DataError(
@@ -564,15 +556,15 @@ def design_of(
                 f"unenrolled is {received(unenrolled)}; in layout 'all-against-all' everyone is "
                 "enrolled. Expected 0, or layout='probe-against-gallery'"
             )
-        gallery = numbering.samples(templates, none, 1, last_session)
+        gallery = samples(templates, none, 1, last_session)
         return Design(people, gallery, None, sessions, cameras, seed)
     stream = Stream(seed, _PROBE_COUNTS)
     counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
     if not counts.any():
         raise DataError("`probes` is 0 for everyone; expected at least one probe")
-    gallery = numbering.samples(templates, none, 1, 1)
+    gallery = samples(templates, none, 1, 1)
     enrolled = np.append(templates, none[subjects:])
-    probe_samples = numbering.samples(counts, enrolled, 2, last_session)
+    probe_samples = samples(counts, enrolled, 2, last_session)
     return Design(people, gallery, probe_samples, sessions, cameras, seed)
 
 
