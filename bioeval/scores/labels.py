@@ -148,6 +148,9 @@ def one_dimensional(labels: Any, input_name: str) -> np.ndarray:
 
 def _single_values(labels: Sequence[Any], input_name: str) -> np.ndarray:
     array = np.empty(len(labels), dtype=object)
+    if isinstance(labels, list | tuple) and {*map(type, labels)} <= _SINGLE:
+        array[:] = labels
+        return array
     for i, label in enumerate(labels):
         array[i] = label
     if all(kind in _SINGLE or issubclass(kind, np.generic) for kind in {*map(type, array)}):
@@ -211,8 +214,9 @@ def scalar_of(value: Any) -> Any:
 
 def _with_native_dtype(array: np.ndarray) -> np.ndarray:
     """Return objects of one Python type in the dtype of NumPy, unless it would change a value."""
-    native = np.array(list(array))
-    if native.dtype.kind == "U" and any(str(x).endswith("\0") for x in array):
+    values = array.tolist()
+    native = np.array(values)
+    if native.dtype.kind == "U" and np.char.str_len(native).sum() != sum(map(len, values)):
         return array  # numpy strips trailing NULs, which would join different labels
     # Whole numbers that only float64 could hold together would be rounded.
     if native.dtype.kind in _NATIVE_KINDS[type(array[0])]:

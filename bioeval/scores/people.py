@@ -216,18 +216,18 @@ class ComparedPeople(NamedTuple):
 # ------------------------------------------------------------------------- disjoint pairs of people
 
 
-# Pairs that are sorted together: few, so that temporary arrays stay small.
+# Pairs that are sorted together: few, so that temporary arrays stay small, or as many as there are
+# distinct pairs so far, so that the sorted pairs are not sorted again for each few new ones.
 _PAIRS_AT_ONCE = 1 << 17
 
 
 def distinct_pairs(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> np.ndarray:
     """Return the pairs of two subjects among some pairs, each once in either order, (2, pairs)."""
     key = np.empty(0, dtype=np.int64)
-    for begin in range(0, len(probe_person), _PAIRS_AT_ONCE):
-        probe, claimed = (
-            probe_person[begin : begin + _PAIRS_AT_ONCE],
-            claimed_person[begin : begin + _PAIRS_AT_ONCE],
-        )
+    end = 0
+    while end < len(probe_person):
+        begin, end = end, end + max(_PAIRS_AT_ONCE, len(key))
+        probe, claimed = probe_person[begin:end], claimed_person[begin:end]
         low, high = np.minimum(probe, claimed), np.maximum(probe, claimed)
         key = np.concatenate([key, (low.astype(np.int64) * people + high)[low != high]])
         key.sort()  # several times faster than np.unique

@@ -10,6 +10,7 @@ from result_messages import arguments
 from ways import counted_by
 
 import bioeval as be
+from bioeval.scores import people
 from bioeval.stats.limits import jackknife, moved_by_many
 
 PEOPLE = 12
@@ -348,3 +349,34 @@ def test_few_people_move_rates_from_two_fifths_of_the_degrees_of_freedom(people,
     _, freedom = jackknife(columns)
     assert freedom == pytest.approx(degrees, abs=0.01)
     assert moved_by_many(columns) == is_moved
+
+
+class Read:
+    """An array that counts how often a part of it is read."""
+
+    def __init__(self, values):
+        self.values = values
+        self.parts = 0
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, index):
+        self.parts += 1
+        return self.values[index]
+
+
+@pytest.mark.parametrize("number, most", [(64, 20), (6, 9)])
+def test_distinct_pairs_of_people_are_sorted_in_growing_batches(number, most, monkeypatch):
+    """The pairs that are known already are not sorted again for each few new ones."""
+    monkeypatch.setattr(people, "_PAIRS_AT_ONCE", 4)
+    rng = np.random.default_rng(number)
+    side = np.arange(number)
+    probe, claimed = (x.ravel() for x in np.meshgrid(side, side))
+    order = rng.permutation(len(probe))
+    probe, claimed = Read(probe[order]), Read(claimed[order])
+    low, high = people.distinct_pairs(probe, claimed, number)
+    expected = [*itertools.combinations(range(number), 2)]
+    assert [*zip(low.tolist(), high.tolist(), strict=True)] == expected
+    assert probe.parts <= most
+    assert people.distinct_pairs(probe.values[:0], probe.values[:0], 0).shape == (2, 0)
