@@ -11,8 +11,11 @@ import xarray as xr
 
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.identification import ENDS
+from bioeval.counting.reduce import Extent, reduce
+from bioeval.counting.thresholds import to_internal
 from bioeval.protocol.choices import ImpostorProbes, PlainTies
 from bioeval.results.variables import RANKS, SUPPORTED
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 
@@ -306,6 +309,22 @@ def beyond_scores(
         part = "all successful"
     outside = bool(is_given and is_all)
     return [Message(_BEYOND[0], threshold=threshold, does=does, part=part, outside=outside)]
+
+
+def following_scores(
+    scores: Scores, thresholds: Sequence[float] | np.ndarray, *, always: bool = False
+) -> np.ndarray:
+    """Return infinity for each threshold beyond which no score is accepted, NaN for the others.
+
+    Rates tell it, too, unless comparisons failed, which no threshold accepts: without failures, all
+    are NaN, and no score is read, except `always`.
+    """
+    distances = to_internal(np.asarray(thresholds, dtype=np.float64), scores.kind)
+    following = np.full(len(distances), np.nan)
+    if always or (scores.nan == "reject" and any(scores.failures)):
+        (extent,) = reduce(scores, Extent())
+        following[distances >= extent.high] = np.inf
+    return following
 
 
 def outside_scores(result: xr.Dataset | xr.DataTree) -> Message | None:

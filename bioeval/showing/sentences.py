@@ -86,8 +86,9 @@ most-errors: At the threshold {threshold:threshold}, the highest {frr} of a subj
     attempts} accepted ({far_share:rate} of all false accepts).] Look at their templates first;
     results without these people would only look better.
 animals-tested: Found beyond chance: {animals:names}.[ Undecided: {others:names}, which may exist
-    all the same.] Goats are hard to recognize, wolves are easily accepted as others, and others are
-    easily accepted as lambs (permutation tests at 5 %, corrected by Holm's method).
+    all the same.][ Not tested: {untested:names}.] Goats are hard to recognize, wolves are easily
+    accepted as others, and others are easily accepted as lambs (permutation tests at 5 %, corrected
+    by Holm's method).
 """)
 )
 

@@ -27,7 +27,7 @@ from bioeval.protocol.tasks import OpenSet
 from bioeval.results.attributes import about_attrs
 from bioeval.results.closed_set import ranks_to_report
 from bioeval.results.dataset import dataset, rate
-from bioeval.results.support import all_beyond_scores
+from bioeval.results.support import all_beyond_scores, following_scores
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.blocks import Block
 from bioeval.scores.distances import FusionRule
@@ -153,7 +153,9 @@ def gallery_size(
     if isinstance(curve, np.ndarray):
         smallest = result.isel(gallery_size=0)  # FAR of the largest gallery may be undefined
         detected = smallest["dir"].isel(rank=-1)
-        beyond = all_beyond_scores(curve, smallest["far"].values, 1 - detected.values)
+        following = following_scores(scores, curve)
+        far, frr = smallest["far"].values, 1 - detected.values
+        beyond = all_beyond_scores(curve, far, frr, following)
         result.attrs.update(message_attrs([*messages_of(result.attrs), *beyond]))
     return result
 

@@ -45,7 +45,7 @@ from bioeval.counting.thresholds import is_accepted, require_values, to_user
 from bioeval.kernels.zoo import add_scores, permuted_products
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Variables, dataset, threshold_with_next, variables_over
-from bioeval.results.support import ALL_REJECTED, beyond_scores
+from bioeval.results.support import ALL_REJECTED, beyond_scores, following_scores
 from bioeval.results.variables import COORDINATES, Variable
 from bioeval.scores.attempts import excludes_same
 from bioeval.scores.codes import Codes, column_codes
@@ -380,7 +380,7 @@ def zoo(
         far = ratio(as_probe.accepted.sum(), as_probe.attempts.sum())
         frr = np.mean(~genuine.accepted) if len(genuine.accepted) else np.nan
         used = to_user(chosen.threshold, scores.kind)
-        messages += beyond_scores(used, float(far), float(frr))
+        messages += beyond_scores(used, float(far), float(frr), *following_scores(scores, [used]))
     if "session" in scores.probe_meta and not excludes_same(scores, "session"):
         messages += unknown_notes(sessions_of(scores), "session")
     means, animals = _means_and_animals(attempts, quantile, scores.kind)
@@ -640,6 +640,8 @@ def _answers(ds: xr.Dataset) -> Iterator[Message]:
         exist += 1
     if tested:
         others = {"others": tested[exist:]} if tested[exist:] else {}
+        if untested := [animals for animals in names if animals not in tested]:
+            others["untested"] = untested
         yield Message("animals-tested", animals=tested[:exist] or ["none"], **others)
 
 

@@ -390,4 +390,6 @@ def test_thresholds_outside_all_scores_end_with_2(thresholds, said):
     code, out, errors = said("run", "old.npz", "--thresholds", thresholds, "--interval", "none")
     assert code == 2 and "EER" in out
     assert "bioeval: error: the " in errors and "check" in errors
-    assert said("run", "old.npz", "--thresholds", f"5,{612}", "--interval", "none")[0] == 0
+    assert said("run", "old.npz", "--thresholds", "5,612", "--interval", "none")[0] == 0
+    fixed = ("run", "old.npz", "--folds", "3", "--target", thresholds.partition(",")[0])
+    assert said(*fixed)[0] == 2

@@ -245,7 +245,9 @@ def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dat
     datasets = []
     plan, sides = system.plan, system.sides
     for options, numbers in zip(tasks, evaluate_folds(system, tasks), strict=True):
-        dataset = fold_dataset(numbers, plan, system.about_task(options), options)
+        of_all_folds = None if system.is_fitted else system.scores
+        about = system.about_task(options)
+        dataset = fold_dataset(numbers, plan, about, options, of_all_folds)
         dataset.attrs["sizes_are_of"] = system.unit
         if plan.by_parts and not system.is_fitted and isinstance(sides, SplitSides):
             dataset.attrs["experiment"] = _test_parts_in_words(plan, sides)

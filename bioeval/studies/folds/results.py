@@ -19,6 +19,7 @@ from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import FIRST, Variables, dataset, rates_of, variables_over
 from bioeval.results.support import (
     beyond_scores,
+    following_scores,
     independent_searches,
     support_messages,
     supported,
@@ -34,6 +35,7 @@ from bioeval.results.variables import (
     rates_of_folds,
     rates_of_scripts,
 )
+from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.repeated import attrs_of_interval
@@ -112,19 +114,30 @@ ALIKE = 0.1
 
 
 def fold_dataset(
-    numbers: SplitNumbers, plan: SplitPlan, about: Provenance, options: FoldOptions
+    numbers: SplitNumbers,
+    plan: SplitPlan,
+    about: Provenance,
+    options: FoldOptions,
+    scores: Scores | None = None,
 ) -> xr.Dataset:
     """Return counts and rates over ``repeat, fold`` and ``part``.
 
     NaN are counts of decisions without a threshold, and all values of a fold that a repeat lacks;
-    such counts are float64.
+    such counts are float64. `scores` are those of all folds, None if each has new ones.
     """
     values = _with_undefined_decisions(numbers, about.kind, options)
     values |= _rates(values) | _support(values, about, options)
     messages = list(_messages(values, plan, options, about))
-    if options.rule.name == "fixed" and options.task == "verification":
+    if options.rule.name == "fixed" and {"fa", "fr"} <= {*values}:
         threshold = options.rule.values[0]
-        messages += beyond_scores(threshold, *(_pooled(values, name) for name in ("far", "frr")))
+        far, frr = (_pooled(values, name) for name in ("far", "frr"))
+        following = np.full(1, np.nan)
+        if scores is not None:  # FRR of searches has those of a wrong rank, too
+            searches = options.task == "open_set" and far > 0.5
+            following = following_scores(scores, [threshold], always=searches)
+            if searches and np.isinf(following) and not any(scores.failures):
+                frr = 0.0
+        messages += beyond_scores(threshold, far, frr, *following)
 
     # The variables, and their descriptions.
     scripts = {x.name: x for x in rates_of_scripts()}

@@ -23,7 +23,7 @@ from bioeval.protocol.choices import ImpostorProbes
 from bioeval.protocol.loading import load
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import Scalars, Variables, dataset
-from bioeval.results.support import all_beyond_scores
+from bioeval.results.support import all_beyond_scores, following_scores
 from bioeval.results.trees import tree_of
 from bioeval.results.variables import (
     GALLERY,
@@ -441,7 +441,8 @@ def results_of_partitions(
             if {"far", "frr"} <= {*rates}:
                 part_dims = [dim for dim in OVER if dim in rates.dims]
                 far, frr = (rates[name].mean(part_dims).values for name in ("far", "frr"))
-                messages += all_beyond_scores(user_thresholds, far, frr)
+                following = following_scores(scores, user_thresholds)
+                messages += all_beyond_scores(user_thresholds, far, frr, following)
             node.attrs.update(message_attrs([*messages, *messages_of(node.attrs)]))
     return tree
 

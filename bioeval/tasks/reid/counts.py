@@ -28,7 +28,7 @@ from bioeval.results.query_means import (
     QueryMean,
     QueryMeasures,
 )
-from bioeval.results.support import all_beyond_scores, rank_message, tie_message
+from bioeval.results.support import all_beyond_scores, following_scores, rank_message, tie_message
 from bioeval.results.variables import QUERY_MEANS, REID, Variable
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import require_people
@@ -311,7 +311,8 @@ class ReidCounts:
         entries = int((candidates.scores.shape[-1] - removed)[~candidates.left_out].sum())
         false_rate = rate(sets.retrieved.sum(axis=0) - hits, entries - positives)
         miss_rate = 1 - rate(hits, positives)
-        return all_beyond_scores(thresholds, false_rate, miss_rate)
+        following = following_scores(candidates.scores, thresholds)
+        return all_beyond_scores(thresholds, false_rate, miss_rate, following)
 
     def _in_order_of_thresholds(self, values: np.ndarray) -> np.ndarray:
         return values[..., ::-1] if self.candidates.scores.kind == "similarity" else values
