@@ -264,6 +264,8 @@ copies-of-two: {copies:amounts} {at} of a template with another label: look at t
 # Comparisons of systems
 not-in-common: {what} that some systems lack are left out: {left_out:counts}
 measures-not-defined: measures left out, because some systems lack them: {measures:names}
+one-rate-at-threshold: {rate:term} alone decides nothing at a given threshold, since the system that
+    accepts more has the lower {frr} and the higher {far}: compare {other:term}, too ({measure})
 attempts-of-systems: {systems:names} did not make the same attempts as {first:name}, because of
     failed comparisons, masks or exclusions. Attempts of each class are {attempts:counts}, and
     {attempts_of_first:counts} of {first:name}; give all systems the same mask and exclusions, and
