@@ -1789,15 +1789,16 @@ def _measure_over_folds(
     systems = []
     for system, mean in zip(values, means, strict=True):
         error, factor = spread(system)
-        low = max(float(mean) - factor * error, scalar.bounds[0])
-        high = min(float(mean) + factor * error, scalar.bounds[1])
-        if np.isnan(error):
-            low = high = np.nan
+        limits = np.nan, np.nan
+        if not np.isnan(error):
+            smallest, largest = scalar.bounds
+            half_width = factor * error
+            limits = max(float(mean) - half_width, smallest), min(float(mean) + half_width, largest)
         systems.append(
             SystemMeasure(
                 scalar=scalar,
                 columns=np.array([mean]),
-                limits=(low, high),
+                limits=limits,
                 places=places,
                 supported=is_supported,
                 population=_FOLDS_LIKE_THESE,
@@ -1814,12 +1815,12 @@ def _measure_over_folds(
     }
     if errors:
         row, column = np.array([*errors]).T
-        error = np.array([*errors.values()])
+        standard_errors = np.array([*errors.values()])
         difference = (values[row] - values[column]).mean(axis=1)
-        statistic = difference / error
+        statistic = difference / standard_errors
         p_values = holm(2 * scipy.special.stdtr(folds - 1, -np.abs(statistic)))
         level = (1 - interval.confidence) / (2 * len(row))  # Bonferroni
-        half = -scipy.special.stdtrit(folds - 1, level) * error
+        half = -scipy.special.stdtrit(folds - 1, level) * standard_errors
         widest = scalar.bounds[1] - scalar.bounds[0]
         for i, j, sign in ((row, column, 1), (column, row, -1)):
             low[i, j] = np.maximum(sign * difference - half, -widest)
@@ -1828,5 +1829,5 @@ def _measure_over_folds(
             p[i, j] = p_values
             is_shown = p_values <= 1 - interval.confidence
             larger[i, j] = np.where(is_shown, sign * np.sign(difference), 0)
-    differences = Differences(means[:, None] - means, low, high, p, larger)
-    return ComparedMeasure(systems, differences, None, FOLDS, t=t)
+    tested = Differences(means[:, None] - means, low, high, p, larger)
+    return ComparedMeasure(systems, tested, None, FOLDS, t=t)

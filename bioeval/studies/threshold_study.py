@@ -462,6 +462,7 @@ _FOLD_ATTRIBUTES = (
     "splitter",
     "splitter_class",
     "splitter_seed",
+    "splitter_record",
     "confidence",
     "interval",
     "threshold_rule",

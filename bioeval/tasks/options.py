@@ -46,6 +46,31 @@ class EvaluationOptions:
     per_query: bool = False
     interval: IntervalMethod | None = None
     impostors: ImpostorProbes | None = None
+    ranks: tuple[int, ...] | None = None  # the ranks that are reported
+    fusion: str | None = None
+
+    def applied_to(self, card: Protocol) -> Protocol:
+        """Return a card with the ranks and the fusion rule of the options."""
+        if self.ranks is not None:
+            if {*card.tasks} <= {"verification"}:
+                raise ProtocolError(
+                    f"`ranks` applies to identification; protocol {card.name} has none"
+                )
+            card = replace(card, report=replace(card.report, ranks=self.ranks))
+        if self.fusion is None:
+            return card
+        fused: dict[str, Any] = {}
+        if card.verification is not None and "multi" in card.verification.templates:
+            fused["verification"] = replace(card.verification, fusion=self.fusion)
+        for name, search in (("open_set", card.open_set), ("closed_set", card.closed_set)):
+            if search is not None and search.rank_unit == "subject":
+                fused[name] = replace(search, fusion=self.fusion)
+        if not fused:
+            raise ProtocolError(
+                f"`fusion` has no effect under protocol {card.name}, which fuses no templates: it "
+                'has neither templates = "multi" nor rank_unit = "subject"'
+            )
+        return replace(card, **fused)
 
     @classmethod
     def parse(

@@ -15,6 +15,7 @@ from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.counting.costs import COST_LABELS
 from bioeval.counting.thresholds import to_user
+from bioeval.partition.any_splitter import record_of
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import FIRST, Variables, dataset, rates_of, variables_over
 from bioeval.results.support import (
@@ -269,14 +270,7 @@ def _is_equal_in_all_folds(column: np.ndarray) -> bool:
 
 
 def _attributes(options: FoldOptions, splitter: Any, kind: Kind) -> dict[str, Any]:
-    attrs: dict[str, Any] = {
-        "splitter": repr(splitter),
-        "splitter_class": type(splitter).__name__,
-        **attrs_of_interval(options.interval),
-    }
-    seed = getattr(splitter, "random_state", None)
-    if isinstance(seed, int | np.integer):
-        attrs["splitter_seed"] = int(seed)
+    attrs: dict[str, Any] = {**record_of(splitter), **attrs_of_interval(options.interval)}
     if options.claims is not None:
         attrs["claims"] = repr(options.claims)
     if options.task == "verification":

@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval import partition
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
-from bioeval.partition.any_splitter import name_of, split_samples
+from bioeval.partition.any_splitter import name_of, seeded, split_samples
 from bioeval.partition.base import Division
 from bioeval.scores.labels import concatenated
 from bioeval.scores.matrix import Scores
@@ -161,7 +161,9 @@ class SplitPlan:
         With `tests_alone`, training parts are left out, and a splitter may yield probes and
         galleries. `given` is the splitter of the user; `splitter` restricts it to these samples.
         """
-        self.splitter = splitter if given is None else given
+        is_of_user = given is None or given is splitter
+        splitter = seeded(splitter)
+        self.splitter = splitter if is_of_user else given
         self.n = samples.n
         self.codes: np.ndarray | None = None
         self.by_parts = isinstance(splitter, partition.Experiment)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, get_args
@@ -38,6 +38,7 @@ from bioeval.scores.score_data import require_scores
 from bioeval.tasks.card_scores import resolve_card
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks
+from bioeval.tasks.reid.convention import convention_of
 from bioeval.tasks.verification_task import VerificationTask
 
 # The numbers of tasks in many parts of a matrix that is sorted once; see ``counting/masks.py``.
@@ -413,6 +414,8 @@ class NumbersOfParts(NamedTuple):
 
     by_node: dict[str, Scalars]
     cards: list[Protocol]
+    about: Provenance  # of the whole data
+    options: dict[str, dict[str, Any]]  # the attributes on the options of each task, by node
 
 
 def numbers_of_parts(
@@ -448,7 +451,7 @@ def numbers_of_parts(
         except BioevalError:
             by_masks = None  # the part itself raises the error again, with its number
         if by_masks is not None:
-            return NumbersOfParts(by_masks, [tasks.card])
+            return NumbersOfParts(by_masks, [tasks.card], provenance, _options_of(tasks, by_masks))
 
     # Other parts are selected one by one.
     stacks: dict[str, Stack] = {}
@@ -481,7 +484,24 @@ def numbers_of_parts(
             tell(part + 1, len(selections))
     labels = np.arange(len(selections))
     by_node = {node: stack.result(PARTITION, labels) for node, stack in stacks.items()}
-    return NumbersOfParts(by_node, cards)
+    return NumbersOfParts(by_node, cards, provenance, _options_of(tasks, by_node))
+
+
+def _options_of(tasks: CardTasks, nodes: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the attributes of results that say how attempts are made and ranked, by node."""
+    attrs: dict[str, dict[str, Any]] = {}
+    for node in nodes:
+        if (verification := tasks.verifying.get(node)) is not None:
+            attrs[node] = {**verification.use.attrs, "claims": verification.claims_of}
+        elif (search := tasks.searching.get(node)) is not None:
+            attrs[node] = {"rank_unit": search.rank_unit, "fusion": search.fused}
+            attrs[node]["ties"] = search.ties
+            of_task = "impostors" if isinstance(search, OpenSet) else "unmated"
+            attrs[node][of_task] = search[of_task]
+        else:
+            rules = convention_of(tasks.card, (node,))
+            attrs[node] = {**rules.attrs(), "ties": rules.ties} if node == "reid" else {}
+    return attrs
 
 
 def _numbers_of_part(tasks: CardTasks, *, curves: bool) -> dict[str, Scalars]:
@@ -508,7 +528,7 @@ def tasks_of(
 ) -> CardTasks:
     """Return the tasks of a protocol; `whole` describes the whole data if `scores` are a part."""
     require_scores(scores)
-    card = resolve_card(scores, protocol)
+    card = options.applied_to(resolve_card(scores, protocol))
     if card.has_folds:
         raise ProtocolError(
             f"protocol {card.name} has folds, and each fold has rates of its own: use be.evaluate"

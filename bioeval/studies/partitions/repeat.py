@@ -12,16 +12,25 @@ import xarray as xr
 
 from bioeval import partition
 from bioeval.base.arguments import require_choice, require_flag
-from bioeval.base.errors import BioevalError, DataError, ProtocolError, backquoted, enumerated
+from bioeval.base.errors import (
+    BioevalError,
+    DataError,
+    ProtocolError,
+    backquoted,
+    counted,
+    enumerated,
+)
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.verification import Use
-from bioeval.partition.any_splitter import ListedParts
+from bioeval.partition.any_splitter import ListedParts, record_of
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.choices import ImpostorProbes
 from bioeval.protocol.loading import load
+from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
+from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Scalars, Variables, dataset
 from bioeval.results.support import all_beyond_scores, following_scores
 from bioeval.results.trees import tree_of
@@ -31,12 +40,14 @@ from bioeval.results.variables import (
     TASKS,
     averaged_over_folds,
 )
+from bioeval.scores.attempts import left_out
 from bioeval.scores.codes import present
+from bioeval.scores.distances import FusionRule, parse_fusion
 from bioeval.scores.labels import is_written
 from bioeval.scores.matrix import Scores, chosen_sides
 from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.people import knows_people, marking
-from bioeval.scores.provenance import notes_on_scores
+from bioeval.scores.provenance import Provenance, notes_on_scores
 from bioeval.scores.score_data import require_all_scores, require_scores
 from bioeval.showing.messages import warn_of, warns_of_doubts
 from bioeval.showing.nodes import OVER
@@ -58,22 +69,24 @@ from bioeval.tasks.reid.convention import convention_of
 # Results over many partitions: datasets over ``partition``, with messages that explain NaN.
 
 
-def partitions_tree(
-    scores: Scores, numbers: NumbersOfParts, places: Sequence[Place] | None
-) -> xr.DataTree:
-    """Return the numbers of all partitions as a tree; `places` are repeats and folds, or None."""
+def partitions_tree(scores: Scores, numbers: NumbersOfParts, parts: _Parts) -> xr.DataTree:
+    """Return the numbers of all partitions as a tree."""
     datasets = {}
+    places = parts.places
+    excluded = ", ".join(left_out(with_exclusions(scores, numbers.cards[-1])))
     for node, scalars in numbers.by_node.items():
-        attrs = _attributes(scores, numbers.cards, node, len(scalars.labels[PARTITION]))
-        notes = [*notes_on_scores(scores), *remarks_on_partitions(scalars, node)]
+        about = replace(numbers.about, exclude=excluded)
+        notes = [*remarks_on_partitions(scalars, node)]
         if node in ("open_set", "closed_set"):
-            notes += scores.completeness.messages()
+            about = about.searching(scores)
         elif node in ("reid", "gom"):
             rules = convention_of(numbers.cards[-1], (node,))  # it is the same in all cards
             queries = Candidates(scores, rules)
             lists = queries.without_removed(queries.rules.removed).completeness
             notes += lists.of_probes(~queries.left_out).messages()
-        attrs |= message_attrs(notes)
+        partitions = len(scalars.labels[PARTITION])
+        attrs = _attributes(about, numbers.cards, node, partitions, notes)
+        attrs |= {**numbers.options[node], **parts.record}
         variables, labels, _ = scalars if places is None else _in_folds(scalars, places)
         table = {**TASKS[node.partition("/")[0]], **GALLERY}
         datasets[node] = dataset(variables, table, labels, attrs)
@@ -81,23 +94,20 @@ def partitions_tree(
 
 
 def _attributes(
-    scores: Scores, cards: Sequence[Protocol], node: str, partitions: int
+    about: Provenance,
+    cards: Sequence[Protocol],
+    node: str,
+    partitions: int,
+    notes: Sequence[Message],
 ) -> dict[str, str | int | float]:
     task = node.replace("_", "-")
-    attrs: dict[str, str | int | float] = {
-        "result_type": task.partition("/")[0],
-        "protocol": " or ".join(dict.fromkeys(card.name for card in cards)),
-        "kind": scores.kind,
-        "nan_policy": scores.nan,
-        "threshold_units": "similarity" if scores.kind == "similarity" else "distance",
-    }
+    words = f"{task.replace('/', ', ')}, over partitions"
+    attrs = about_attrs(about, task.partition("/")[0], words, notes)
+    attrs["protocol"] = " or ".join(dict.fromkeys(card.name for card in cards))
+    attrs["threshold_units"] = "similarity" if about.kind == "similarity" else "distance"
     if cards[-1].report.ranks:
         attrs["report_ranks"] = " ".join(map(str, cards[-1].report.ranks))
-    attrs["partitions"] = partitions
-    attrs["task"] = f"{task.replace('/', ', ')}, over partitions"
-    if node.startswith("verification/"):
-        attrs["templates"] = node.removeprefix("verification/")
-    return attrs
+    return attrs | {"partitions": partitions}
 
 
 def _in_folds(scalars: Scalars, places: Sequence[Place]) -> Scalars:
@@ -282,6 +292,8 @@ def repeat(
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] | None = None,
     auc: bool = True,
+    ranks: Sequence[int] | None = None,
+    fusion: FusionRule | None = None,
 ) -> xr.DataTree:
     """Evaluate every task of a protocol in many partitions of the same scores.
 
@@ -313,8 +325,13 @@ def repeat(
     n_thresholds : int, optional
         Number of thresholds in place of about 1,000, with `curves`.
     max_rank : int, optional
-        Number of ranks, with `curves`; None: 50, or as many as there are gallery templates. Beyond
-        the list of a small gallery, a curve keeps its last value.
+        Number of ranks of curves, with `curves`; None: 50, or as many as there are gallery
+        templates. Beyond the list of a small gallery, a curve keeps its last value.
+    ranks : sequence of int, optional
+        Ranks of CMS, CMC and DIR that are reported, such as ``(1, 2, 3, 4, 5)``, in place of the
+        card's.
+    fusion : {"best", "mean", "worst", "median", "kth:K", "min", "max"}, optional
+        How scores of templates of one subject are fused, in place of the card's rule.
 
     Returns
     -------
@@ -327,6 +344,8 @@ def repeat(
           ``repeat, fold`` in place of ``partition``.
         - Identification has the size of each gallery, ``gallery_templates`` and
           ``gallery_subjects``.
+        - The attributes say what was done: the data, the rules of each task, and the splitter with
+          its seed; :func:`bioeval.partition.splitter_of` returns this splitter.
         - A number that a partition lacks, such as CMS at a rank beyond its gallery, is NaN, and
           counts are float64 then; other dtypes are as in :func:`evaluate`.
         - Without `curves`, ``rank`` has the ranks that the card reports. With `curves`, all
@@ -383,7 +402,11 @@ def repeat(
         far_targets=far_targets,
         frr_targets=frr_targets,
         auc=auc,
+        ranks=None if ranks is None else tuple(parse_ranks(ranks).tolist()),
+        fusion=fusion,
     )
+    if fusion is not None:
+        parse_fusion(fusion)
     if not require_flag("curves", curves):
         for name in options.set_among("thresholds", "n_thresholds", "max_rank"):
             raise DataError(f"`{name}` is of curves; give `curves=True`")
@@ -433,7 +456,7 @@ def results_of_partitions(
             thresholds = thresholds_over(scores, options.n_thresholds)
         options = replace(options, thresholds=thresholds, n_thresholds=None, max_rank=ranks)
     numbers = numbers_of_parts(scores, parts.selections, protocol, options, curves=curves)
-    tree = partitions_tree(scores, numbers, parts.places)
+    tree = partitions_tree(scores, numbers, parts)
     if user_thresholds is not None:
         for node in tree.leaves:
             rates = node.to_dataset()
@@ -458,6 +481,8 @@ class _Parts(NamedTuple):
     """The partitions of scores."""
 
     selections: list[Selection]
+    #: The attributes that say who divided the data.
+    record: Mapping[str, str | int]
     #: The repeat and fold of each; None unless each repeat tests the same samples, each once.
     places: list[Place] | None = None
 
@@ -469,7 +494,8 @@ def _parts(scores: Scores, partitions: Any) -> _Parts:
         sides = SplitSides(scores)
         plan = sides.plan(partitions, tests_alone=True)
         selections: list[Selection] = [sides.indices(x.test) for x in plan.splits.values()]
-        return _Parts(selections, None if plan.codes is None else [*plan.splits])
+        places = None if plan.codes is None else [*plan.splits]
+        return _Parts(selections, record_of(plan.splitter), places)
     is_scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
     is_no_list = isinstance(partitions, str | bytes | Mapping)
     if is_scalar or is_no_list or not isinstance(partitions, Iterable):
@@ -483,7 +509,8 @@ def _parts(scores: Scores, partitions: Any) -> _Parts:
     for number, selection in enumerate(selections):
         if any(side is None for side in selection):  # `select` would take all templates
             raise DataError(f"partition {number}: a side is None; expected a list of indices")
-    return _Parts(selections)
+    words = counted(len(selections), "listed partitions")
+    return _Parts(selections, {"splitter": words, "splitter_class": "list"})
 
 
 def _has_unenrolled_probe(scores: Scores, selection: Selection) -> bool:

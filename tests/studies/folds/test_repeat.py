@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 from json_rows import row
 from result_messages import arguments, codes
 from result_text import as_text
 from scipy.spatial.distance import cdist
+from sklearn import model_selection
 
 import bioeval as be
 from bioeval import protocol as cards
@@ -518,3 +520,130 @@ def test_points_of_partitions_end_at_the_last_rank_of_the_card():
 
 def test_counts_that_differ_are_a_span():
     assert (span([3, 1, 2]), span([1200, 1200])) == ("1 to 3", "1,200")
+
+
+RECORDED = {
+    "system": "doors",
+    "layout": "all-against-all",
+    "kind": "distance",
+    "exclude": "session",
+    "probes": 48,
+    "probe_subjects": 12,
+    "metric": "l2",
+    "splitter_class": "SubjectShuffleSplit",
+    "splitter_seed": 4,
+}
+
+
+@pytest.fixture
+def doors() -> be.Scores:
+    crowd = be.simulate_embeddings(12, 4, random_state=2)
+    meta = {"session": np.arange(48) % 2}
+    return be.Scores.from_embeddings(
+        crowd.embeddings, crowd.labels, metric="l2", probe_meta=meta, exclude=["session"],
+        name="doors",
+    )  # fmt: skip
+
+
+def test_a_result_says_what_was_done(doors):
+    splitter = be.partition.SubjectShuffleSplit(5, test_size=0.5, random_state=4)
+    tree = be.repeat(doors, splitter, fusion="mean", ranks=[1, 2])
+    whole = be.evaluate(doors)
+    for node in tree.leaves:
+        attrs = node.attrs
+        assert {**attrs, **RECORDED} == attrs
+        assert attrs["splitter"] == repr(splitter)
+        for name in ("fingerprint", "origin", "probes", "gallery_templates", "nan_policy"):
+            assert attrs[name] == whole[node.path].attrs[name], name
+    of_task = {
+        "verification/multi": {"templates": "multi", "fusion": "mean", "claims": "all"},
+        "open_set": {
+            "rank_unit": "template",
+            "fusion": "none",
+            "ties": "pessimistic",
+            "impostors": "leave-subject-out",
+        },
+        "closed_set": {"rank_unit": "template", "ties": "pessimistic", "unmated": "auto"},
+    }
+    for path, options in of_task.items():
+        assert {**tree[path].attrs, **options} == tree[path].attrs
+    text = as_text(tree)
+    for words in (
+        "doors: 48 templates of 12 subjects, all against all",
+        "SubjectShuffleSplit(n_splits=5, test_size=0.5, random_state=4)",
+        "at ties, the right subject ranks last (pessimistic)",
+        "the score of a subject is the mean distance",
+    ):
+        assert words in " ".join(text.split())
+    listed = be.repeat(doors, [range(24), range(24, 48)])
+    assert listed["open_set"].attrs["splitter"] == "2 listed partitions"
+    with pytest.raises(be.DataError, match="2 listed partitions, which is not recorded in full"):
+        be.partition.splitter_of(listed)
+    with pytest.raises(be.DataError, match=r"expected a result of be\.repeat"):
+        be.partition.splitter_of(whole)
+
+
+SPLITTERS = [
+    be.partition.SubjectKFold(3, n_repeats=2, shuffle=True, random_state=1),
+    be.partition.SubjectKFold(3, shuffle=True),
+    be.partition.SubjectKFold(4),
+    be.partition.SubjectShuffleSplit(4, test_size=0.5, random_state=np.random.default_rng(3)),
+    be.partition.ProbeGallerySplit(
+        1, n_repeats=3, random_state=np.random.SeedSequence(5, spawn_key=(1,))
+    ),
+    be.partition.ProbeGallerySplit(enrol={"session": 1}),
+    be.partition.EnrolledSplit(be.partition.ProbeGallerySplit(1), unenrolled=3, random_state=1),
+    be.partition.Experiment(0.5, None, 1, 0.25, repeats=3),
+    be.partition.PredefinedFolds(np.arange(48) // 4 % 3),
+    be.partition.LeaveOneGroupOut("session"),
+    model_selection.GroupKFold(4),
+    model_selection.ShuffleSplit(3, random_state=4),
+    model_selection.RepeatedKFold(n_splits=2, n_repeats=2, random_state=0),
+]
+
+
+@pytest.mark.parametrize("splitter", SPLITTERS, ids=lambda x: type(x).__name__)
+def test_the_partitions_of_a_saved_result_are_drawn_again(splitter, tmp_path):
+    crowd = be.simulate(12, 4, random_state=2)
+    meta = {"session": np.arange(48) % 2}
+    scores = be.Scores(crowd.values, crowd.probe_labels, probe_meta=meta)
+    path = tmp_path / "tree.nc"
+    tree = be.repeat(scores, splitter)
+    tree.to_netcdf(path, engine="h5netcdf")
+    saved = xr.load_dataset(path, group="verification/single", engine="h5netcdf")
+    again = be.repeat(scores, be.partition.splitter_of(saved))
+    for node in tree.leaves:
+        xr.testing.assert_identical(again[node.path].to_dataset(), node.to_dataset())
+
+
+def test_a_splitter_that_cannot_be_made_again_is_named(doors):
+    own = OwnSplitter([(range(24), range(24, 48))])
+    for splitter, message in (
+        (own, "OwnSplitter"),
+        (model_selection.ShuffleSplit(3), "ShuffleSplit without a seed"),
+    ):
+        with pytest.raises(be.DataError, match=message):
+            be.partition.splitter_of(be.repeat(doors, splitter))
+
+
+def test_ranks_and_fusion_need_no_card_of_their_own(doors):
+    halves = be.partition.SubjectShuffleSplit(4, test_size=0.5, random_state=4)
+    tree = be.repeat(doors, halves, ranks=range(1, 6), fusion="mean")
+    assert tree["closed_set"]["rank"].values.tolist() == [1, 2, 3, 4, 5]
+    card = cards.load("course-all-vs-all")
+    card = replace(
+        card,
+        report=replace(card.report, ranks=(1, 2, 3, 4, 5)),
+        verification=replace(card.verification, fusion="mean"),
+    )
+    expected = be.repeat(doors, halves, card)
+    for node in tree.leaves:
+        for name in {*node.data_vars} & {"eer", "cms", "dir_at_far", "auc"}:
+            np.testing.assert_array_equal(node[name], expected[node.path][name])
+    for options, error in (
+        ({"fusion": "median of"}, be.DataError),
+        ({"ranks": [0]}, be.DataError),
+        ({"fusion": "mean", "protocol": "market1501"}, be.ProtocolError),
+    ):
+        with pytest.raises(error, match=f"{[*options][0]}"):
+            be.repeat(doors, halves, **options)
