@@ -22,7 +22,7 @@ PartTemplates = tuple[np.ndarray, np.ndarray]
 
 
 #: The most cells of parts that are counted together.
-CELLS_TOGETHER = 1 << 21
+CELLS_TOGETHER = 1 << 19
 
 #: A part is never counted as smaller than the matrix divided by this number, because memory for all
 #: attempts of the matrix is reserved for it.

@@ -16,7 +16,9 @@ def increasing(scores: np.ndarray) -> np.ndarray:
     Scores are sorted by cells of 16 bits first: NumPy sorts such numbers many times as fast as
     floats, and then nearly sorted floats, too.
     """
-    scores = scores[~np.isnan(scores)]
+    is_missing = np.isnan(scores)
+    if is_missing.any():
+        scores = scores[~is_missing]
     if len(scores) < MANY or scores.dtype not in (np.float32, np.float64):
         return np.sort(scores)
     low = scores.min()

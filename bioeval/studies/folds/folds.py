@@ -65,13 +65,20 @@ class MaskedFolds:
         self._claims: dict[str, SortedClasses] = {}
 
     @classmethod
-    def from_scores(cls, scores: Scores, plan: SplitPlan, sides: SplitSides) -> MaskedFolds | None:
-        """Return the folds of scores; None if selecting every part is cheaper."""
+    def from_scores(
+        cls, scores: Scores, plan: SplitPlan, sides: SplitSides, *, passes: int
+    ) -> MaskedFolds | None:
+        """Return the folds of scores; None if it is cheaper to do without.
+
+        Folds may be counted in `passes` over the scores; with 0 passes, every part is selected.
+        """
         if not may_be_sorted(scores):
             return None
         rows, columns = scores.shape
-        parts = [part for split in plan.splits.values() for part in (split.train, split.test)]
-        cells = sum(len(part.probes) * len(part.gallery) for part in parts)
+        cells = passes * rows * columns
+        if not passes:
+            parts = [part for split in plan.splits.values() for part in (split.train, split.test)]
+            cells = sum(len(part.probes) * len(part.gallery) for part in parts)
         # Without masks, both parts of a fold would be read together, as fast as one selected part.
         if not masks_pay(rows * columns, len(plan.splits), cells):
             return None
@@ -400,9 +407,14 @@ def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[N
     masks of a matrix that is sorted once; other parts are selected one by one.
     """
     masked, tell = None, reporter()
-    if any(_may_be_masked(system, options) for options in tasks):
-        assert isinstance(system.sides, SplitSides)
-        masked = MaskedFolds.from_scores(system.scores, system.plan, system.sides)
+    maskable = [options for options in tasks if _may_be_masked(system, options)]
+    if maskable:
+        plan, sides = system.plan, system.sides
+        assert isinstance(sides, SplitSides)
+        passes = 0
+        if all(_share_passes(system, options) for options in maskable):
+            passes = -(-plan.shape[0] // _repeats_at_once(plan))
+        masked = MaskedFolds.from_scores(system.scores, plan, sides, passes=passes)
     if masked is None:
         return _evaluate_selected(system, tasks)
     return [
@@ -440,7 +452,7 @@ class _TaskInFolds:
                     fold_of_column = fold_of_sample[sides.sample_of_column]
                     divisions.append(_Repeat(number, fold_of_row, fold_of_column, parts))
             attempts_of_fold: dict[Place, BothParts] = {}
-            at_once = max(1, SHARED // (plan.shape[1] + 1) ** 2)
+            at_once = _repeats_at_once(plan)
             passes = range(0, len(divisions), at_once)
             with rows_reported_to(reporter(), passes=2 * len(passes)):
                 for first in passes:
@@ -503,6 +515,10 @@ def _evaluate_selected(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> li
             if any(place not in task.counted for task in in_folds):
                 tell(done, len(splits))
     return [stacked(task.folds) for task in in_folds]
+
+
+def _repeats_at_once(plan: SplitPlan) -> int:
+    return max(1, SHARED // (plan.shape[1] + 1) ** 2)
 
 
 def _share_passes(system: FoldedSystem, options: FoldOptions) -> bool:
