@@ -43,7 +43,6 @@ from bioeval.scores.formats.files import (
     wrong_shape,
 )
 from bioeval.scores.formats.labels import (
-    TemplateTable,
     labels_of_matrix,
     labels_of_rows,
     lists_templates,
@@ -589,38 +588,6 @@ def _read_embeddings(
     return Scores._from_embeddings(*sides, probe_meta=meta, gallery_meta=gallery_meta, **options)
 
 
-def _features_of(
-    path: Path, values: np.ndarray, templates: TemplateTable, average: Sequence[str]
-) -> np.ndarray:
-    """Return the features of templates that a table names.
-
-    With `average`, each row of `values` is an image of the table, and a template has the mean of
-    its images.
-    """
-    features = as_embeddings(values, str(path))
-    subjects = templates.columns.get("subject")
-    if subjects is not None and len(subjects) == len(features):
-        require_features(FeatureSide(features, subjects, str(path)))
-    image_count = len(templates.columns["template"])
-    template_count = len(templates.names)
-    if len(features) != (image_count if average else template_count):
-        raise fault(
-            path,
-            f"has {len(features):,} rows, and {templates.path} names {image_count:,} images of "
-            f"{template_count:,} templates",
-            "expected a row for each template, or, with `average` as template,media, for "
-            "each image",
-        )
-    if not average:
-        return features
-    if average[0] != "template":
-        raise DataError(
-            f'`average="{average[0]}"`: the pairs are of templates; expected "template" '
-            "first, as in template,media"
-        )
-    return average_embeddings(features, templates.columns, average, "template").means
-
-
 def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> Scores:
     """Return the distances of the pairs that `trials` lists, of templates that `labels` lists.
 
@@ -635,7 +602,27 @@ def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> 
         )
     templates = read_templates(arguments)
     average = arguments.take("average", ())
-    features = _features_of(path, values, templates, average)
+    features = as_embeddings(values, str(path))
+    subjects_of_images = templates.columns.get("subject")
+    if subjects_of_images is not None and len(subjects_of_images) == len(features):
+        require_features(FeatureSide(features, subjects_of_images, str(path)))
+    image_count = len(templates.columns["template"])
+    template_count = len(templates.names)
+    if len(features) != (image_count if average else template_count):
+        raise fault(
+            path,
+            f"has {len(features):,} rows, and {templates.path} names {image_count:,} images of "
+            f"{template_count:,} templates",
+            "expected a row for each template, or, with `average` as template,media, for "
+            "each image",
+        )
+    if average and average[0] != "template":
+        raise DataError(
+            f'`average="{average[0]}"`: the pairs are of templates; expected "template" '
+            "first, as in template,media"
+        )
+    if average:
+        features = average_embeddings(features, templates.columns, average, "template").means
 
     # The pairs that are attempts; a template is a row of the features. The list, or the subjects of
     # the templates, say which are genuine.

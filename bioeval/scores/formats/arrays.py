@@ -768,7 +768,24 @@ def _top_k_lists(file: ArrayFile) -> Scores:
     if values != "similarities" or "kind" in arguments or "kind" in file.arrays:
         kind, remarks = file.kind(values or "distances", VALUED)
 
-    counts = len(lists), _gallery_size(file)
+    # The number of gallery entries is that of their labels.
+    chosen = arguments.peek("columns.gallery_labels")
+    if "gallery" in arguments:
+        labels = read_labels(arguments.take("gallery"), arguments, role="gallery_labels")
+        entry_count = len(labels.label)
+    else:
+        if chosen is not None:
+            file.require(chosen, '`columns={"gallery_labels": ...}`')
+        possible_names = (chosen, "gallery_labels", "labels", *NAMES["gallery_labels"])
+        name_of_labels = next((x for x in possible_names if x in file.arrays), None)
+        if name_of_labels is None:
+            raise DataError(
+                f"{path}: no gallery_labels; top-K lists need the identity of every gallery "
+                "entry, listed or not: an array gallery_labels, or a CSV file by `gallery`. It "
+                f"holds: {file.contents}"
+            )
+        entry_count = prod(file.shape(name_of_labels))
+    counts = len(lists), entry_count
     probe = file.labels("probe", counts[0], "queries")
     gallery = file.labels("gallery", counts[1], "gallery entries")
     if gallery is None and file.roles.get("labels") == "labels":
@@ -804,8 +821,8 @@ def _top_k_lists(file: ArrayFile) -> Scores:
     if are_saved:  # the gallery entry that each query is; larger numbers are no entries
         ids = file.ids("probe_ids", len(scores.probe_labels))
         queries = np.flatnonzero(ids < len(scores.gallery_labels))
-        labels = scores.probe_labels[queries], scores.gallery_labels[ids[queries]]
-        if (ids < 0).any() or not np.array_equal(*labels):
+        labels_of_both = scores.probe_labels[queries], scores.gallery_labels[ids[queries]]
+        if (ids < 0).any() or not np.array_equal(*labels_of_both):
             raise fault(
                 path,
                 "'probe_ids' names gallery entries of other subjects than the queries",
@@ -813,24 +830,6 @@ def _top_k_lists(file: ArrayFile) -> Scores:
             )
         scores = scores._with(probe_ids=ids)
     return scores._with(reading=remarks)
-
-
-def _gallery_size(file: ArrayFile) -> int:
-    arguments = file.arguments
-    if "gallery" in arguments:
-        return len(read_labels(arguments.take("gallery"), arguments, role="gallery_labels").label)
-    chosen = arguments.peek("columns.gallery_labels")
-    if chosen is not None:
-        file.require(chosen, '`columns={"gallery_labels": ...}`')
-    possible_names = (chosen, "gallery_labels", "labels", *NAMES["gallery_labels"])
-    name = next((x for x in possible_names if x in file.arrays), None)
-    if name is None:
-        raise DataError(
-            f"{file.path}: no gallery_labels; top-K lists need the identity of every gallery "
-            "entry, listed or not: an array gallery_labels, or a CSV file by `gallery`. It holds: "
-            f"{file.contents}"
-        )
-    return prod(file.shape(name))
 
 
 # ------------------------------------------------------------------------- metadata

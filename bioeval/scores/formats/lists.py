@@ -914,7 +914,13 @@ def _columns(
             raise fault(path, f"row {rows_read + row}: {names[i]} {problem}", expected)
 
     for cells_of_column in pieces([*numbers, *words]):
-        piece = {i: _blank_as_missing(column) for i, column in cells_of_column.items()}
+        piece = {}
+        for i, cells in cells_of_column.items():  # a blank text is missing
+            piece[i] = cells
+            if cells.dtype.kind in "OSUT":
+                blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip())
+                if blank.any():
+                    piece[i] = cells.mask(blank.to_numpy(dtype=bool))
         for i in numbers:
             cells = piece[i]
             floats = _as_floats(cells)
@@ -948,13 +954,6 @@ def _columns(
         report(rows_read, row_count)
     columns = {i: column.renamed(as_integers(column.values)) for i, column in columns.items()}
     return Columns(path, columns, {i: x.array() for i, x in values.items()}, None)
-
-
-def _blank_as_missing(cells: Any) -> Any:
-    if cells.dtype.kind not in "OSUT":
-        return cells
-    blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip())
-    return cells.mask(blank.to_numpy(dtype=bool)) if blank.any() else cells
 
 
 def _as_floats(cells: Any) -> np.ndarray:
