@@ -102,7 +102,8 @@ def locked(path: Path, work: str) -> Iterator[None]:
     except OSError:
         pass
     except DataError:
-        os.close(file)
+        if file is not None:
+            os.close(file)
         raise
     try:
         if file is not None:

@@ -47,7 +47,8 @@ def threads_for(scores: Scores) -> Iterator[None]:
     The counts are the same on any number of threads.
     """
     is_small = math.prod(scores.shape) < SERIAL_CELLS
-    limited = memory_limited(scores._memory_limit) if scores._limited else nullcontext()
+    limit = max(1, scores._memory_limit - scores._held)
+    limited = memory_limited(limit) if scores._limited else nullcontext()
     with at_most(1 if is_small else OPTIONS["threads"] or math.inf), limited:
         yield
 
@@ -268,11 +269,14 @@ def rows_within(scores: Scores, chunk: int) -> int:
     copies = _STORED if scores.cells.is_stored else _COMPUTED if scores.streams else 1
     cell = copies * scores.dtype.itemsize + 3 * distance_dtype(scores.dtype).itemsize + _CELL
     bytes_of_row = gallery_count * cell
-    rows = int(_SHARE * scores._memory_limit - fixed) // bytes_of_row
+    rows = int(_SHARE * (scores._memory_limit - scores._held) - fixed) // bytes_of_row
     if rows >= chunk:
         return rows // chunk * chunk
-    least = (fixed + bytes_of_row * chunk) / _SHARE
+    least = scores._held + (fixed + bytes_of_row * chunk) / _SHARE
     reason, less = "a row is read whole", ""
+    if scores._held:
+        reason = "the file is read whole"
+        less = "; a .npy file, HDF5, or .npz that is not compressed would need less"
     if chunk > 1:
         reason = f"chunks of {chunk:,} rows are read whole"
         less = "; chunks of fewer rows would need less"

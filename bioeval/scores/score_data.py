@@ -62,6 +62,7 @@ class ScoreData:
     is_derived = False  # whether the values come from other scores, by fusion or normalisation
     _memory_limit = MEMORY_LIMIT
     _limited = False  # whether the memory limit was stated, and so holds for counting, too
+    _held = 0  # bytes of values that a file was read into, which the limit includes
     _labelled = True
     exclude: tuple[str, ...] = ()
     #: The exclusions of the scores from which these scores were computed.

@@ -17,6 +17,7 @@ from limits import limited
 from named_arguments import raises_about, refused
 from optional import optional_import
 from reference import assert_same_but_d_prime
+from scipy.io import savemat
 from scipy.spatial.distance import cdist
 
 import bioeval as be
@@ -220,6 +221,9 @@ def stored_matrix(path, distances, **options):
             file.create_dataset("scores", data=distances, **options)
             file["labels"] = labels
         return
+    if path.suffix == ".npz":
+        np.savez(path, labels=labels, scores=distances)
+        return
     np.save(path, distances)
     path.with_suffix(".labels.csv").write_text("label\n" + "\n".join(map(str, labels)))
 
@@ -237,7 +241,7 @@ def removed_values(path):
     path.write_bytes(b"")
 
 
-FILES = ["x.h5", "x.npy", "columns.npy"]
+FILES = ["x.h5", "x.npy", "columns.npy", "x.npz"]
 CHANGES = [
     (halved, "changed while it was read .*bytes became"),
     (touched, "changed while it was read .it was written to"),
@@ -359,3 +363,33 @@ def test_a_file_that_changes_while_it_is_loaded_is_an_error(file, part, tmp_path
     monkeypatch.setattr("bioeval.scores.formats.marking", interfere)
     with refused(f"{changed.name}: changed while it was read"):
         be.load(path, **options)
+
+
+@pytest.mark.parametrize("file", ["x.npz", "x.mat"])
+def test_a_file_that_is_read_whole_is_refused_with_the_least_limit(file, tmp_path):
+    distances, labels = matrix(1100)
+    path = tmp_path / file
+    if file == "x.mat":
+        savemat(path, {"scores": distances, "labels": labels}, do_compression=True)
+    else:
+        np.savez_compressed(path, scores=distances, labels=labels)
+    with be.set_options(memory_limit="3 MiB"), refused("is read whole.*at least") as raised:
+        be.load(path)
+    least = re.search(r"at least ([\d.]+ .iB)", str(raised.value))
+    with be.set_options(memory_limit=least[1]):
+        enough = be.verification(be.load(path))
+    assert enough.eer == be.verification(be.Scores(distances, labels)).eer
+    with be.set_options(memory_limit=f"{int(least[1].split()[0]) - 1} MiB"), refused("at least"):
+        be.load(path)
+
+
+def test_damage_of_an_archive_that_is_read_by_rows_is_an_error(tmp_path):
+    distances, _ = matrix(60)
+    path = tmp_path / "x.npz"
+    stored_matrix(path, distances)
+    raw = bytearray(path.read_bytes())
+    place = bytes(raw).index(distances[30].tobytes())
+    raw[place] ^= 1
+    path.write_bytes(raw)
+    with refused("x.npz: the array 'scores' is truncated or damaged"):
+        loaded_by_rows(path)

@@ -32,6 +32,7 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, backquoted
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, NAN_POLICIES, VALUED, Kind
 from bioeval.base.messages import Message
+from bioeval.base.options import OPTIONS
 from bioeval.scores.build import as_ids
 from bioeval.scores.codes import CodedSides
 from bioeval.scores.embeddings import EmbeddingSource
@@ -62,6 +63,7 @@ from bioeval.scores.metadata import as_meta
 from bioeval.scores.missing import CAMERA_COLUMNS
 from bioeval.scores.pairs import ListRules, places_in_words
 from bioeval.scores.people import marking
+from bioeval.scores.rows import rows_within
 from bioeval.scores.sides import GivenSide, Keys, as_names, refuse_other_orders
 
 #: The remark on scores whose kind is stated by neither the file nor an argument.
@@ -614,10 +616,15 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
     are_one_set = probe is not None and gallery is None
     sides = Sides(probe, gallery, (row_count, column_count), are_one_set)
     probe_meta, gallery_meta = _metadata(file, sides, plain=are_one_set)
-    if is_transposed:
-        values = array.read().T
+    held, limit = 0, OPTIONS["memory_limit"]
+    if not is_transposed and array.rows is not None:
+        values = array.rows()
     else:
-        values = array.read() if array.rows is None else array.rows()
+        held = prod(array.shape) * array.dtype.itemsize if limit else 0
+        # What does not fit is not read: the least limit depends on the labels, not on the values.
+        is_small = limit is None or held <= limit
+        values = array.read() if is_small else np.broadcast_to(array.dtype.type(0), array.shape)
+        values = values.T if is_transposed else values
     kind, remarks = file.kind(name)
     scores = Scores(
         values,
@@ -632,7 +639,9 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
         exclude=file.exclude,
         names=arguments.names,
         shared=True if "probe_ids" in file.arrays else arguments.take("shared"),
-    )._with(reading=remarks)
+    )._with(reading=remarks, _held=held)
+    if held:
+        rows_within(scores, 1)
     if not arguments.names_arrays and "probe_ids" in file.arrays:
         probe_ids = file.ids("probe_ids", row_count)
         scores = scores._with(

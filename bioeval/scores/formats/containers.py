@@ -129,13 +129,17 @@ def open_npy(path: Path, expected: str = "a .npy matrix", as_: str = "float") ->
                 f"save it as {kind} (numpy.asarray(x, dtype={as_}))",
             )
         _require_bytes(shape, dtype, path.stat().st_size - start)
-        is_matrix = len(shape) == 2 and 0 not in shape and dtype.kind in "biuf"
-        most = MEMORY_LIMIT if OPTIONS["memory_limit"] is None else 0
-        if is_matrix and prod(shape) * dtype.itemsize > most:
+        if _is_read_by_rows(shape, dtype):
             matrix = NpyMatrix(path, (shape[0], shape[1]), dtype, start, by_columns)
             return StoredRows(matrix, str(path))
         file.seek(start)
         return npy_values(file, shape, dtype, by_columns)
+
+
+def _is_read_by_rows(shape: tuple[int, ...], dtype: np.dtype) -> bool:
+    is_matrix = len(shape) == 2 and 0 not in shape and dtype.kind in "biuf"
+    most = MEMORY_LIMIT if OPTIONS["memory_limit"] is None else 0
+    return is_matrix and prod(shape) * dtype.itemsize > most
 
 
 def open_npz(path: Path) -> dict[str, Lazy]:
@@ -149,14 +153,18 @@ def open_npz(path: Path) -> dict[str, Lazy]:
             if name == member.filename:
                 continue
             with guarded(path, f"the array {name!r}"), archive.open(member) as file:
-                shape, dtype, _, _ = _npy_header(file)
+                header = _npy_header(file)
+                shape, dtype = header.shape, header.dtype
                 if not dtype.hasobject:
                     size = member.file_size
                     if member.compress_type in ratios:
                         packed = min(member.compress_size, path.stat().st_size)
                         size = min(size, ratios[member.compress_type] * packed)
                     _require_bytes(shape, dtype, size)
-            arrays[name] = Lazy(shape, dtype, partial(_read_member, path, name))
+            rows = None
+            if member.compress_type == zipfile.ZIP_STORED and _is_read_by_rows(shape, dtype):
+                rows = partial(_rows_of_member, path, name, member, header)
+            arrays[name] = Lazy(shape, dtype, partial(_read_member, path, name), rows)
             if dtype.hasobject:
                 reason = "is of dtype object, a Python pickle, and bioeval never unpickles; "
                 advice = "save it as numbers or as text (numpy.array(x, dtype=str))"
@@ -179,6 +187,24 @@ def _read_member(path: Path, name: str) -> np.ndarray:
     if further_bytes:
         raise fault(path, f"the array {name!r} is followed by more data than declared")
     return array
+
+
+def _rows_of_member(
+    path: Path, name: str, member: zipfile.ZipInfo, header: _NpyHeader
+) -> StoredRows:
+    """Return a matrix that is read by rows, of a member that is not compressed."""
+    shape, dtype, by_columns, start = header
+    with guarded(path, f"the array {name!r}"), zipfile.ZipFile(path) as archive:
+        with archive.open(member) as values:
+            while values.read(1 << 20):  # zipfile verifies the checksum when the end is reached
+                pass
+        with open(path, "rb") as file:
+            file.seek(member.header_offset + 26)  # the lengths of the name and of more fields
+            start += member.header_offset + 30 + sum(struct.unpack("<HH", file.read(4)))
+    if member.file_size != header.start + prod(shape) * dtype.itemsize:
+        raise fault(path, f"the array {name!r} is followed by more data than declared")
+    matrix = NpyMatrix(path, (shape[0], shape[1]), dtype, start, by_columns)
+    return StoredRows(matrix, f"{path}: the array {name!r}")
 
 
 # Attributes of a file that are words, and are read as arrays of one word.
