@@ -1711,7 +1711,7 @@ def _compared_folds(
         wanted = [_wanted(x, known) for x in listed]
     of_task = TASKS[str(first.attrs["result_type"]).replace("-", "_")]
     compared = []
-    for name, number, _ in dict.fromkeys(wanted):
+    for name, number, *_ in dict.fromkeys(wanted):
         scalar = {**VARIABLES, **of_task}[name]
         scalar = replace(scalar, name=name, label=_AT_CHOSEN_THRESHOLD.get(name, scalar.label))
         if name == "cms":
