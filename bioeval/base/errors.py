@@ -31,6 +31,7 @@ _LONGEST_VALUE = 200
 
 # Names of other programs, and words that have another meaning here, with the names here.
 _SYNONYMS = {
+    "dissimilarity": "distance",
     "euclidean": "l2",
     "manhattan": "l1",
     "cityblock": "l1",

@@ -108,7 +108,7 @@ _READING = option_group(
     ),
     option(
         "--failed X",
-        "The score of a comparison that failed in a list, such as -1. A blank score means the "
+        "The score of a comparison that failed, such as -1. A blank score of a list means the "
         "same.",
         FAILED,
     ),

@@ -261,7 +261,7 @@ def no_such_threshold(rule: Rule, attempts: Attempts) -> str:
     aim = {"eer": "equal error rates", "frr": rule.words.partition(" with ")[2]}[rule.name]
     genuine = f"{attempts.missed:,} of {attempts.genuine_attempts:,} genuine"
     impostor = f"{attempts.missed_impostors:,} of {attempts.impostor_attempts:,} impostor attempts"
-    return f"none has {aim}, because none accepts {genuine} and {impostor}"
+    return f"none has {aim}, because none accepts failed attempts ({genuine} and {impostor})"
 
 
 def wanted_cells(

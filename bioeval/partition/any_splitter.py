@@ -49,6 +49,12 @@ def _are_two_lists(pair: Any) -> bool:
 
 def as_splitter(splitter: Any) -> Any:
     """Return a splitter, or the splitter of listed pairs (training, test)."""
+    if isinstance(splitter, type):
+        name = splitter.__name__
+        raise DataError(
+            f"`splitter` is the class {name}; expected a splitter of it: give {name}(), perhaps "
+            "with its arguments"
+        )
     if isinstance(splitter, str | bytes | Mapping | np.ndarray):
         pass
     elif hasattr(splitter, "split"):

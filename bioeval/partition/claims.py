@@ -32,7 +32,7 @@ class DrawnClaims(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class ClaimSampler(Parameters):
-    """Draws the claims of verification: the lecture's distribution of genuine and impostor claims.
+    """Draws the claims of verification: with a proportion of genuine and impostor claims.
 
     Each probe claims `per_probe` different enrolled subjects.
 

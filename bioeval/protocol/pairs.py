@@ -18,7 +18,7 @@ from bioeval.protocol.tasks import Verification
 from bioeval.scores.attempts import left_out, left_out_rows
 from bioeval.scores.cells import Mask
 from bioeval.scores.matrix import Scores
-from bioeval.scores.metadata import places_in_order
+from bioeval.scores.metadata import NAME_COLUMNS, NUMBER_COLUMNS, places_in_order
 from bioeval.scores.people import knows_people
 from bioeval.scores.score_data import require_all_scores
 
@@ -49,6 +49,7 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
         return scores
     _require_one_set(scores, rule)
     codes = scores.codes.gallery
+    has_names = scores.probe_names is not None or any(x in scores.probe_meta for x in NAME_COLUMNS)
     n_before, decided_by = places_in_order(scores.probe_meta, len(codes), scores.probe_names)
     may_be_impostor = np.full(len(codes), rule == "unordered")
     order = np.argsort(n_before)
@@ -75,6 +76,11 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     notes = _notes_on_left_out(once, rule, codes)
     if rule == "first-impostors" and not decided_by:
         notes.append(Message("first-by-order", what="impostor attempts"))
+    elif rule == "first-impostors" and decided_by in NUMBER_COLUMNS and not has_names:
+        probes, templates = np.nonzero(once.mask == Mask.IMPOSTOR)
+        in_order, reverse = scores.values[probes, templates], scores.values[templates, probes]
+        if not np.array_equal(in_order, reverse, equal_nan=True):
+            notes.append(Message("sides-by-order", column=decided_by))
     return scores.with_mask(once.mask).with_remarks(*notes)
 
 

@@ -47,7 +47,8 @@ class Variable:
     _: KW_ONLY
     name: str = ""  # name of a variable that is computed or compared by its description
     #: A count, a threshold or a number of so many digits, where unit and type do not say it.
-    shown: Literal["", "count", "threshold", "3", "6"] = ""
+    #: Of a dimension, whether tables have the worst places alone, the worst first.
+    shown: Literal["", "count", "threshold", "3", "6", "worst"] = ""
     #: The variables whose sum is the denominator of a proportion, unless there is a `quotient`; or
     #: the attempts of a class, one of which has to be visible.
     out_of: str = ""
@@ -900,7 +901,10 @@ def described(table: Mapping[str, Variable], name: str) -> Variable:
         return variable
     if (measure := name.removesuffix(NEXT)) != name:
         about = described(table, measure)
-        words = f"nearest score that is not accepted at {measure}"
+        words = (
+            f"nearest score that is not accepted at {measure}; where scores were only counted, the "
+            "next number of their type"
+        )
         return Variable(words, "score", dims=about.dims, detail="data")
     if (measure := name.removesuffix(SUPPORTED)) != name:
         dims = tuple(x for x in described(table, measure).dims if x in TARGETS)

@@ -76,10 +76,14 @@ class Exclusion:
         common = [name for name in probe_meta if name in gallery_meta]
         if self.column not in common:
             side = "gallery" if self.column in probe_meta else "probe"
+            listed = f"both sides have: {', '.join(common)}"
+            if not common:
+                both = ("probe", probe_meta), ("gallery", gallery_meta)
+                of_sides = [f"the {x} metadata have {', '.join(y)}" for x, y in both if y]
+                listed = ", ".join(of_sides) or "there are none"
             raise DataError(
                 f"exclude names {self.column!r}, but the {side} metadata have no such column; "
-                f"{'both sides have: ' + ', '.join(common) if common else 'there are none'}."
-                f"{nearest_name(self.column, common)}"
+                f"{listed}.{nearest_name(self.column, common or [*probe_meta, *gallery_meta])}"
             )
         if self.values is None:
             return

@@ -158,7 +158,8 @@ def notes_on_scores(scores: Scores) -> list[Message]:
         about: dict[str, Any] = {"genuine": genuine, "impostor": impostor}
         about["meaning"] = meanings[scores.nan]
         if of_tries is not None:
-            about |= {"tries_genuine": of_tries[0], "tries_impostor": of_tries[1]}
+            of_visits = about if genuine or impostor else {}
+            about = {"tries_genuine": of_tries[0], "tries_impostor": of_tries[1], **of_visits}
         notes.append(Message("failures" if of_tries is None else "failures-of-visits", **about))
     if scores.layout == "pairs" and scores.pairs.missing:
         listed = scores.pairs.missing + scores.shape[0]
@@ -269,9 +270,8 @@ def look_alike(spelt: list[list[Any]], column: str, number: int) -> list[Message
 
 def pairs_of_same(column: str) -> Message:
     """Return the message that pairs of the same session, or of the same camera, are counted."""
-    noun = "genuine ones" if column == "camera" else "them"
     advice = f'reading the scores with `exclude="{column}"`'
-    return Message("same-value-counted", column=column, advice=advice, which=noun)
+    return Message("same-value-counted", column=column, advice=advice)
 
 
 def unknown_notes(codes: Codes, name: str) -> list[Message]:

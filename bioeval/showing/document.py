@@ -26,7 +26,7 @@ from bioeval.showing.header import (
 from bioeval.showing.labels import label_of, label_of_measure
 from bioeval.showing.measures import chosen_rows
 from bioeval.showing.nodes import OVER, Node, distinct_nodes
-from bioeval.showing.rows import Row, rows_of
+from bioeval.showing.rows import CURVES, Row, rows_of
 from bioeval.showing.sentences import ANSWERS, SENTENCES, Doubt, finding_of
 from bioeval.showing.sizes import lacking, sample_size
 from bioeval.showing.tables import STATISTICS_IN_ROWS, systems_in_rows, tables_of
@@ -309,7 +309,8 @@ def _section(
         title = say("{system}: {title}", system=Label(", ".join(names)), title=node.title)
     if not task.is_defined:
         why = " and ".join(lacking(node.dataset))
-        if not why and not task.rows and node.dataset.data_vars:
+        variables = node.dataset.data_vars.values()
+        if not why and variables and all({*CURVES} & {*x.dims} for x in variables):
             why = "no single numbers; be.to_frame(..., curves=True) has the points of curves"
         text = "{title}: no results ({why})" if why else "{title}: no results"
         return Section(id, say(text, title=title, why=why), (), task=task.rates_of)
@@ -502,9 +503,13 @@ def notes_of(
         yield from (text for heading, text in _STATISTICS.items() if heading in headings)
     if has_chosen_thresholds and not is_short:
         yield "Thresholds were chosen on these data, so errors at them are optimistic (too low)."
-    if chosen_on_test:
-        text = "{labels}: too low, with a threshold chosen on the test part itself."
-        yield say(text, labels=_labels_of(chosen_on_test))
+    for direction, is_larger in (("low", False), ("high", True)):
+        of_direction = [
+            x for x in chosen_on_test if (x.about.get("direction") == "larger") == is_larger
+        ]
+        if of_direction:
+            text = f"{{labels}}: too {direction}, with a threshold chosen on the test part itself."
+            yield say(text, labels=_labels_of(of_direction))
     if any(row.flagged for row in rows) and any(x.flagged for x in cells):
         yield "*: too few subjects or independent errors to rank groups by this rate."
     elif any(x.flagged for x in cells):
@@ -554,7 +559,8 @@ def _of_differences(rows: Sequence[Row]) -> Iterator[Text]:
 
 def _intervals(rows: Sequence[Row], is_short: bool) -> Iterator[Text]:
     tasks_of: dict[str, tuple[Text, dict[str, None]]] = {}
-    for dataset in {row.node.name: row.node.dataset for row in rows}.values():
+    limited = [row for row in rows if not math.isnan(row.low)]
+    for dataset in {row.node.name: row.node.dataset for row in limited}.values():
         if "interval_method" in dataset.attrs:
             method = _interval_method(dataset.attrs, is_short)
             tasks = tasks_of.setdefault(repr(method), (method, {}))[1]
@@ -565,8 +571,7 @@ def _intervals(rows: Sequence[Row], is_short: bool) -> Iterator[Text]:
         text = "of {tasks}: {method}" if methods else "{method}"
         methods.append(say(text, method=words, tasks=named))
     if methods:
-        limited = [x for x in rows if x.statistic in ("", "mean") and not math.isnan(x.low)]
-        is_one_sided = any(x.value in (0, 1) for x in limited)
+        is_one_sided = any(x.value in (0, 1) and x.statistic in ("", "mean") for x in limited)
         is_said = is_one_sided and not is_short
         end = " Where a value is 0 or 100 %, the interval is one-sided." if is_said else ""
         yield say("In square brackets: {methods}.{end}", methods=Enumeration(methods, ";"), end=end)

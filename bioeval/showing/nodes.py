@@ -36,8 +36,10 @@ _ENDS = {
 
 
 #: Dimensions whose labels are points of measures, and the coordinates that label them.
-_POINTS = {x: (x,) for x in ("far_target", "frr_target", "rank", "threshold")}
-_POINTS["cost"] = COST_LABELS
+_POINTS: dict[str, tuple[str, ...]] = {
+    **{x: (x,) for x in ("far_target", "frr_target", "rank", "threshold")},
+    "cost": COST_LABELS,
+}
 
 
 class Node(NamedTuple):

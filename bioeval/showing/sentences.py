@@ -112,11 +112,11 @@ failures: {genuine:count} genuine and {impostor:count impostor comparisons} fail
 visits-joined!: {visits:count visits} {why}, the first of {person:name} with {column:name}
     {visit:name}: if the names start again each day, tries of several visits are joined; give each
     visit its own name
-failures-of-visits: {genuine:count} genuine and {impostor:count impostor attempts} failed in each of
-    their tries and are {meaning}; of the tries, {tries_genuine:count} genuine and
-    {tries_impostor:count impostor comparisons} failed
-same-value-counted!: pairs of the same {column} make rates optimistic; {advice:template} leaves
-    {which} out
+failures-of-visits: of the tries, {tries_genuine:count} genuine and {tries_impostor:count impostor
+    comparisons} failed[; {genuine:count} genuine and {impostor:count impostor attempts} failed in
+    each of their tries and are {meaning}]
+same-value-counted!: genuine pairs of the same {column} are counted, which can make rates
+    optimistic; {advice:template} leaves them out
 not-all-against-all!: the matrix does not look like one of all templates against all: many templates
     are not nearest, or not near, to themselves (the diagonal), and it is not symmetric; if its
     columns are other templates than its rows, `gallery_labels` is missing, and each row lacks a
@@ -156,6 +156,9 @@ pairs-missing: pairs = {rule}: {genuine:count genuine pairs} and {impostor:count
     that the protocol compares are not among the scores
 first-by-order: for {what}, the first template of a subject is the one that comes first in the rows:
     there are no names (metadata template or name) and no column impression
+sides-by-order: of the first templates of two subjects, the one that comes first in the rows is
+    enrolled and the other is the probe: column {column:name} orders the templates of a subject, and
+    there are no names (metadata template or name) that order subjects
 not-listed: {missing:count} of {comparisons:count comparisons} are not listed, and are excluded
 candidates-missing!: {probes:count} of {searches:count probes} were compared with only a part of the
     gallery (each probe with at least {least:count} and at most {most:count} of {candidates:count
@@ -253,8 +256,8 @@ notes-of-list: {notes:messages}
 people-few: {size:amounts}: intervals over so few people are rough; collect data of more people
 comparisons-failed: {comparisons:count comparisons} failed (NaN){treatment:template}
 values-of-failures: {comparisons:counts} of {compared:amounts} have the score {values:scores},
-    {how}; if comparisons failed there, make these scores NaN and give `nan="exclude"` (no attempt)
-    or `nan="reject"`, or mask them
+    {how}; if comparisons failed there, read the file with {option:template} and `nan="exclude"` (no
+    attempt) or `nan="reject"`, or mask them
 templates-repeated: {templates:count templates} more than once (equal rows or columns){labels};
     correct the labels, or leave the copies out
 copies-of-one: {copies:amounts} of one label {at}: these are copies rather than attempts; leave them
@@ -293,8 +296,8 @@ systems-of-other-scales!: the scores of {narrow:name} are from {narrow_low:digit
 trained-on-same-scores!: the fusion was trained on the scores that it is applied to, so the results
     are optimistic; train it on scores of other people
 # Folds and repeated partitions
-undefined-in-parts!: {what:template} not defined (NaN) in {missing:count} of {number:count} {unit}s,
-    so means are over the others: {why}; divide by subject, into fewer parts
+undefined-in-parts!: {what:template} not defined (NaN) in {where}: {why}; divide by subject, into
+    fewer parts
 ties-in-partitions: equal scores decide the rank of {tied:count} of {probes:count probes} in
     {number:count} partitions, by the rule of ties; ties = optimistic and ties = pessimistic give
     the range

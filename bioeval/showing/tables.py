@@ -76,7 +76,9 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
         elif not dims:
             yield _list(rows_of_table, id, len(systems) > 1)
         else:
-            yield _grid(rows_of_table, f"{id}_{'_'.join(dims)}", dims, len(systems))
+            table = _grid(rows_of_table, f"{id}_{'_'.join(dims)}", dims, len(systems))
+            if table.rows:
+                yield table
     if pairs:
         yield _pairs(pairs, f"{id}_differences")
 
@@ -364,11 +366,16 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
         has_mirrored = len(once) <= 2 * _ROWS_OF_MANY
         places = once if has_mirrored else places
     badness_by_first_rate = next(iter(badness.values()), {})
-    shown = _shown_places(places, badness_by_first_rate, bool(point))
+    about = coordinates[dims[-1]].attrs if dims[-1] in coordinates else {}
+    is_ranked = about.get("shown") == "worst" and bool(badness_by_first_rate)
+    all_places = places
+    if is_ranked:
+        places = [x for x in places if badness_by_first_rate.get(x, 0) > 0]
+    shown = _shown_places(places, badness_by_first_rate, bool(point), is_ranked)
     heads = [Column(x, x.replace("_", " ")) for x in names]
     if len(shown) < len(places):
         worst = "worst " if badness_by_first_rate and not point else ""
-        sizes_of_groups = Counter(place[:-1] for place in places)
+        sizes_of_groups = Counter(place[:-1] for place in all_places)
         up_to = "up to " if len({*sizes_of_groups.values()}) > 1 else ""
         each = " each" if len(sizes_of_groups) > 1 else ""
         heads[-1] = Column(
@@ -385,7 +392,6 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
             joint_labels.get((dim, label)) or label_of_place(coordinates, dim, label)
             for dim, label in zip(names, place, strict=True)
         ]
-    about = coordinates[dims[-1]].attrs if dims[-1] in coordinates else {}
     table = cells.table(id, heads, say(about["title"]) if "title" in about else "")
     return replace(table, notes=["Pairs are equal in both orders, and listed once."] * has_mirrored)
 
@@ -445,10 +451,13 @@ def _heading_in_grid(row: Row, point: str, several_systems: bool) -> Text:
 
 
 def _shown_places(
-    places: Sequence[_Place], badness: Mapping[_Place, float], is_numeric: bool
+    places: Sequence[_Place], badness: Mapping[_Place, float], is_numeric: bool, is_ranked: bool
 ) -> Sequence[_Place]:
-    """Return the places of many that are shown: the worst of a group, or some evenly spread."""
-    if len(places) <= 2 * _ROWS_OF_MANY:
+    """Return the places of many that are shown: the worst of a group, or some evenly spread.
+
+    With `is_ranked`, the worst come first though they are few.
+    """
+    if len(places) <= 2 * _ROWS_OF_MANY and not is_ranked:
         return places
     if is_numeric:
         last, last_row = len(places) - 1, _ROWS_OF_MANY - 1
@@ -462,5 +471,7 @@ def _shown_places(
         return math.inf if math.isnan(bad) else -bad
 
     of_group = _ROWS_OF_GROUP if len(groups) > 1 else _ROWS_OF_MANY
+    if len(places) <= 2 * _ROWS_OF_MANY:
+        of_group = len(places)
     worst_first = (sorted(group, key=goodness) for group in groups.values())
     return [place for group in worst_first for place in group[:of_group]]

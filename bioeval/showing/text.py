@@ -190,7 +190,7 @@ def _measures(measures: Sequence[Mapping[str, Any]], _: str) -> Enumeration:
             places = {k: v for k, v in measure.items() if k not in ("measure", "label", "task")}
             is_without_rank = "rank" in places and "{rank}" not in measure["label"]
             label = measure["label"] + ", rank {rank}" * is_without_rank
-            labels.append(labelled(label, places, measure.get("task", "verification")))
+            labels.append(labelled(label, places, measure.get("task", "")))
     has_lists = len(measures) > len(labels) or any("rank" in measure for measure in measures)
     return Enumeration(labels, ";" if has_lists else "and")
 

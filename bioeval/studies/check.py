@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, backquoted
 from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, stage
@@ -882,6 +882,7 @@ def _sentinels(scores: Scores, scanned: _Scan, copies: bool) -> Finding:
         compared={"templates": scores.shape[0] + scores.shape[1]},
         values=sorted(values_of_lines)[:_SHOWN],
         how="in every comparison of the template",
+        option=_read_as_failed(min(values_of_lines)),
     )
     return Finding("sentinels", "error", message, len(places), _listed(places))
 
@@ -916,6 +917,11 @@ def sampled_codes(scores: Scores) -> Finding:
     return _end_finding(ends, numbers, {"sampled comparisons": int(is_known.sum())}, "")
 
 
+def _read_as_failed(value: float) -> str:
+    """Return the argument by which a file is read with its failures, as ``failed=-1``."""
+    return backquoted("failed", int(value) if float(value).is_integer() else value)
+
+
 def _end_finding(
     ends: list[_EndValue], numbers: list[int], compared: dict[str, int], where: Text
 ) -> Finding:
@@ -931,6 +937,7 @@ def _end_finding(
         compared=compared,
         values=[end.value for end in ends],
         how=" and ".join(dict.fromkeys(end.how for end in ends)),
+        option=_read_as_failed(ends[0].value),
     )
     severity: Severity = "error" if any(end.accepted for end in ends) else "warning"
     return Finding("sentinels", severity, message, sum(numbers), where)

@@ -459,7 +459,7 @@ def compare(
     first = next(iter(systems.measured.values()))
     attrs: dict[str, Any] = {"layout": scores.layout, "exclude": ", ".join(left_out(scores))}
     if scores.claims:
-        attrs["use"] = scores.claims
+        attrs |= {"use": scores.claims, "most_tries": scores.tries}
     attrs["probes"] = scores.shape[0]
     attrs["probe_subjects"] = len(codes.people(codes.probe))
     attrs["gallery_subjects"] = len(codes.people(codes.gallery))
@@ -1643,11 +1643,17 @@ _RECORDS = {
 }
 
 
+def _what_is(result: Any) -> str:
+    if isinstance(result, xr.Dataset | xr.DataTree) and "task" in result.attrs:
+        return f"a result ({result.attrs['task']})"
+    return received(result) if not isinstance(result, xr.DataTree) else "a tree of results"
+
+
 def _results_over_folds(a: Any, b: Any) -> dict[str, xr.Dataset] | None:
     """Return results of cross-evaluation by the name of the system; None if these are scores."""
     is_named = isinstance(a, Mapping) and not isinstance(a, xr.Dataset | xr.DataTree)
     systems = {**a} if is_named else {"a": a, "b": b}
-    if not any(isinstance(x, xr.Dataset) for x in systems.values()):
+    if not any(isinstance(x, xr.Dataset | xr.DataTree) for x in systems.values()):
         return None
     if is_named:
         _by_name(a, b)  # which refuses a single system, and `b` beside names
@@ -1655,8 +1661,8 @@ def _results_over_folds(a: Any, b: Any) -> dict[str, xr.Dataset] | None:
         dims = result.dims if isinstance(result, xr.Dataset) else ()
         if not {"repeat", "fold", "part"} <= {*dims} or "splitter" not in result.attrs:
             raise DataError(
-                f"the system {name} is {received(result)}; expected results of be.cross_evaluate "
-                "of all systems, or the scores of all systems"
+                f"the system {name} is {_what_is(result)}; expected the scores of all systems, "
+                "as be.compare({name: scores, ...}), or results of be.cross_evaluate of all"
             )
     if is_named:
         return systems

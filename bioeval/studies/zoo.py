@@ -122,6 +122,7 @@ ZOO = {
     "subject": replace(
         COORDINATES["subject"],
         title="Subjects with the highest rates",
+        shown="worst",
     ),
     "error": Variable(
         "kind of error: fr, false rejects of a subject; fa_as_probe, false accepts of its probes "
@@ -589,7 +590,8 @@ def _tests(
         if test.subjects < LEAST_SUBJECTS:
             templates = needed[layout != "all-against-all"]
             why = (
-                f"{counted(test.subjects, 'subjects')} have two halves, each with a finite score, "
+                f"{counted(test.subjects, 'subjects')} {'has' if test.subjects == 1 else 'have'} "
+                "two halves, each with a finite score, "
                 f"and {LEAST_SUBJECTS} are needed; halves take at least {templates} of a subject"
             )
             messages.append(Message("animals-not-tested", animals=animals, why=why))

@@ -157,7 +157,7 @@ def open_set(
         Number of ranks. None gives every attainable rank while thresholds x ranks is at most
         2,000,000, else 100, and says so in its messages.
     rank_unit : {"template", "subject"}
-        Whether to rank templates, or subjects by their fused score. The lecture ranks templates.
+        Whether to rank templates, or subjects by their fused score.
     fusion : str
         As for :func:`verification`; used with subject ranks.
     ties : {"pessimistic", "optimistic", "stable", "expected"}
@@ -210,8 +210,9 @@ def open_set(
 
     Notes
     -----
-    Definitions: biometrics lecture, "open-set identification"; ISO/IEC 19795-1 (FPIR, FNIR);
-    ``docs/definitions.md``.
+    Definitions: ISO/IEC 19795-1:2021 (false-positive and false-negative identification rate, FPIR
+    and FNIR); Grother and Phillips, Models of large population recognition performance (CVPR
+    2004), for DIR and FAR; ``docs/definitions.md``.
 
     Examples
     --------
@@ -289,8 +290,8 @@ def closed_set(
 
     Notes
     -----
-    Definitions: biometrics lecture, "closed-set identification"; ISO/IEC 19795-1 (CMC);
-    ``docs/definitions.md``.
+    Definitions: ISO/IEC 19795-1:2021 (cumulative match characteristic, CMC); Grother and Phillips,
+    Models of large population recognition performance (CVPR 2004); ``docs/definitions.md``.
 
     Examples
     --------

@@ -141,7 +141,8 @@ def verification(
 
     Notes
     -----
-    Definitions: biometrics lecture, "verification"; ISO/IEC 19795-1 (FMR, FNMR);
+    Definitions: ISO/IEC 19795-1:2021 (false match rate, FMR; false non-match rate, FNMR); Jain,
+    Ross and Nandakumar, Introduction to Biometrics (Springer 2011), chapter 1;
     ``docs/definitions.md``.
 
     Examples

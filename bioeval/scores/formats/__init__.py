@@ -35,6 +35,7 @@ from bioeval.scores.formats.containers import (
 from bioeval.scores.formats.files import (
     COMPRESSED,
     FileKind,
+    advice_on,
     existing_file,
     fault,
     guarded,
@@ -146,7 +147,7 @@ def load(
     nan : {"raise", "reject", "exclude"}, optional
         Meaning of a comparison that failed. By default as the file says, else raise.
     failed : float, optional
-        The score of a comparison that failed in a list, such as -1. A blank score means the same.
+        The score of a comparison that failed, such as -1. A blank score of a list means the same.
         See `nan`.
     exclude : sequence of str
         Comparisons that are left out, as for :class:`Scores`: ``"session"``, ``"clothes!="``,
@@ -395,8 +396,9 @@ def recognise(path: Path, arguments: Arguments) -> str:
         return by_content
     if by_suffix is None:
         suffixes = [suffix for x in FORMATS.values() for suffix in x.suffixes]
-        raise fault(path, f"is {kind}", f"expected {enumerated(suffixes, 'or')}")
+        raise fault(path, f"is {kind}", f"expected {enumerated(suffixes, 'or')}{advice_on(kind)}")
     remedy = "write the file again" if kind == FileKind.TEXT else "name it as what it is"
+    remedy = advice_on(kind).removeprefix("; ") or remedy
     problem = f"is named {path.suffix} but holds {kind}"
     raise fault(path, problem, f"expected {FORMATS[by_suffix].noun}; {remedy}")
 
@@ -536,6 +538,8 @@ def _read_matrix(
         return _read_embeddings(path, values, arguments, as_read, titles)
     sides = labels_of_matrix(path, arguments, *values.shape)
     kind = arguments.take("kind")
+    if "failed" in arguments:
+        values = arguments.with_failures(np.asarray(values))
     scores = Scores(
         values,
         kind=kind or "distance",

@@ -617,7 +617,7 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
     sides = Sides(probe, gallery, (row_count, column_count), are_one_set)
     probe_meta, gallery_meta = _metadata(file, sides, plain=are_one_set)
     held, limit = 0, OPTIONS["memory_limit"]
-    if not is_transposed and array.rows is not None:
+    if not is_transposed and array.rows is not None and "failed" not in arguments:
         values = array.rows()
     else:
         held = prod(array.shape) * array.dtype.itemsize if limit else 0
@@ -625,6 +625,7 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
         is_small = limit is None or held <= limit
         values = array.read() if is_small else np.broadcast_to(array.dtype.type(0), array.shape)
         values = values.T if is_transposed else values
+        values = arguments.with_failures(values) if is_small else values
     kind, remarks = file.kind(name)
     scores = Scores(
         values,

@@ -172,6 +172,7 @@ class FileKind(StrEnum):
     JPEG = "a JPEG image", b"\xff\xd8\xff"
     PICKLE = "a Python pickle (never unpickled)"
     UTF16 = "UTF-16 text"
+    SPREADSHEET = "a spreadsheet (.xlsx)"
     FOLDER = "a folder"
     UNKNOWN = "an unknown binary file"
 
@@ -243,7 +244,8 @@ def kind_of_file(path: Path) -> FileKind:
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
     if head.startswith(ZIP_MAGIC):
-        return FileKind.ZIP
+        is_office = path.suffix.lower() == ".xlsx" or b"[Content_Types].xml" in head
+        return FileKind.SPREADSHEET if is_office else FileKind.ZIP
     if head.startswith(MAT_MAGIC) and b"MAT-file" in head[:116]:
         return FileKind.MAT
     for kind in FileKind:
@@ -256,6 +258,12 @@ def kind_of_file(path: Path) -> FileKind:
     if b"\x00" in head:
         return FileKind.UNKNOWN
     return FileKind.TEXT
+
+
+def advice_on(kind: FileKind) -> str:
+    """Return what to do with a table in another form; empty of other files."""
+    is_table = kind in (FileKind.SPREADSHEET, FileKind.UTF16)
+    return "; save it as CSV, UTF-8" if is_table else ""
 
 
 def line_feeds(raw: bytes) -> bytes:
@@ -339,7 +347,7 @@ def open_text(path: Path, bounded: bool = False) -> IO[bytes]:
     existing_file(path)
     kind = kind_of_file(path)
     if kind != FileKind.TEXT and kind not in COMPRESSED:
-        raise fault(path, f"is {kind}", "expected text in UTF-8")
+        raise fault(path, f"is {kind}", f"expected text in UTF-8{advice_on(kind)}")
     # Imported before the file is opened, since an import may fail.
     module: Any = optional(COMPRESSED[kind], path, kind) if kind in COMPRESSED else None
     stored = open(path, "rb")  # noqa: SIM115 - closed with the reader that is returned

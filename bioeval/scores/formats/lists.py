@@ -455,7 +455,10 @@ class Listed:
         problem = (
             f"the template {name!r} is of the subject {stated!r}, {before} of {stated_before!r}"
         )
-        advice = "give each template its own name, such as the subject with a number"
+        advice = (
+            "give each template its own name, such as the subject with a number; or are subject_a "
+            "and subject_b exchanged?"
+        )
         has_one_template = _first_codes(values, names)[values.codes] == names.codes
         if len(values.values) > len(names.values) and has_one_template.all():
             problem += ", and each subject has one template"

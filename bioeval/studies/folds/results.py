@@ -382,7 +382,7 @@ def parts_without_attempts(
             missing = int(np.count_nonzero(attempts[f"{role}_attempts"] == 0))
             if missing:
                 rates = f"rates of {role} attempts"
-                reason = f"there is no {role} attempt, since {_TOO_FEW[role]}"
+                reason = f"there is no {role} attempt"
                 yield undefined_in_parts([rates], missing, number, unit, reason)
 
 
@@ -408,19 +408,15 @@ def support_of_parts(
     return messages + support_messages(frr_targets, genuine, False, "far at frr", people)
 
 
-#: The reason why a part has no attempt of a class.
-_TOO_FEW = {
-    "genuine": "no subject has two templates to compare",
-    "impostor": "all templates are of one subject",
-}
-
-
 def undefined_in_parts(
     what: Sequence[str], missing: int, number: int, unit: str, why: str
 ) -> Message:
     """Return the message that rates are not defined in `missing` of a `number` of parts."""
     rates = ", ".join(what)
-    about = {"what": rates, "missing": missing, "number": number, "unit": unit}
+    where = f"{missing:,} of {number:,} {unit}s, so means are over the others"
+    if missing == number:
+        where = f"any {unit}"
+    about = {"what": rates, "missing": missing, "number": number, "where": where}
     return Message("undefined-in-parts", **about, why=why)
 
 

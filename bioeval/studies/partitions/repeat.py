@@ -23,7 +23,7 @@ from bioeval.base.errors import (
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.verification import Use
-from bioeval.partition.any_splitter import ListedParts, record_of
+from bioeval.partition.any_splitter import ListedParts, as_splitter, record_of
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.choices import ImpostorProbes
@@ -488,6 +488,8 @@ class _Parts(NamedTuple):
 
 
 def _parts(scores: Scores, partitions: Any) -> _Parts:
+    if isinstance(partitions, type) and hasattr(partitions, "split"):
+        as_splitter(partitions)  # raises for a class in place of a splitter
     if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
         if not knows_people(scores):
             raise ProtocolError("partitions need the subjects of the templates. Give labels")

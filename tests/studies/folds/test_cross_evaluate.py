@@ -161,7 +161,7 @@ def test_repeats_have_mean_and_spread_over_the_folds_that_have_a_rate():
 def test_folds_with_one_template_of_each_subject_say_so(task):
     scores = be.simulate(6, 3, random_state=1)
     ds = be.cross_evaluate(scores, be.partition.SampleKFold(3, stratify="subject"), task=task)
-    expected = {"missing": 3, "number": 3, "unit": "fold"}
+    expected = {"missing": 3, "number": 3, "where": "any fold"}
     assert arguments(ds, "undefined-in-parts").items() >= expected.items()
 
 
