@@ -398,6 +398,7 @@ def names(folder: str = ".") -> set[str]:
 
 
 @pytest.mark.parametrize("notes", [True, False])
+@pytest.mark.cases(1)
 def test_a_folder_holds_the_files_of_the_last_run_alone(notes, tmp_path):
     """Plots of the run before go, and what killed runs have left, beside and in the folder."""
     be.save(be.Scores.from_pairs([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0]), "p.npz")
@@ -420,6 +421,7 @@ def test_a_folder_holds_the_files_of_the_last_run_alone(notes, tmp_path):
     assert (os.stat("results").st_ino == number) == notes  # exchanged as a whole
 
 
+@pytest.mark.slow
 def test_a_summary_names_no_file_outside_of_its_folder():
     be.save(be.Scores.from_pairs([1.0, 2.0], [1, 0]), "p.npz")
     Path("results").mkdir()

@@ -69,8 +69,8 @@ def plots_of(ds):
                 break
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.cases(8)
 @pytest.mark.parametrize("name", [x for x in CALLS if x not in ("check_data", "explain")])
 def test_changed_results_go_through_every_form(name, tmp_path, capsys):
     for ds in datasets(name):
