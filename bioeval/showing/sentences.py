@@ -301,8 +301,8 @@ undefined-in-parts!: {what:template} not defined (NaN) in {where}: {why}; divide
 ties-in-partitions: equal scores decide the rank of {tied:count} of {probes:count probes} in
     {number:count} partitions, by the rule of ties; ties = optimistic and ties = pessimistic give
     the range
-no-spread-between-parts!: {rate:term} is {value} in every {unit}: the spread is 0, so there is no
-    interval over {unit}s
+no-spread-between-parts!: {rate:term}[ at rank {ranks:counts}] is {value} in every {unit}: the
+    spread is 0, so there is no interval over {unit}s
 one-part!: there is only one {unit}: no interval and no standard deviation; divide the data more
     than once
 pairs-across-parts: each division into folds leaves {pairs:count pairs} of subjects in different

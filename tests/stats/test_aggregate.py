@@ -211,3 +211,28 @@ def test_folds_that_agree_say_so_at_any_rate():
     assert "FRR is 50 % in every fold: the spread is 0" in str(be.messages(folds))
     limits = be.aggregate(folds, "fold")
     assert np.isnan(limits["frr_low"]).all() and np.isnan(limits["far_low"]).all()
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
+def test_every_constant_over_folds_says_that_it_has_no_interval():
+    """Of people who are far apart: EER 0, AUC 1, and CMS 1 at each rank."""
+    scores = be.simulate(12, 4, within=0.05, random_state=1)
+    folds = be.partition.SubjectKFold(3)
+    results = [
+        be.cross_evaluate(scores, folds, threshold="eer", far_targets=[0.1]),
+        be.cross_evaluate(scores, folds, task="closed_set"),
+    ]
+    for result in results:
+        said = {
+            (x.arguments["rate"], x.arguments["value"])
+            for x in be.messages(result)
+            if x.code == "no-spread-between-parts"
+        }
+        limits = be.aggregate(result, ("repeat", "fold"))
+        for name, value in (("eer", 0), ("auc", 1), ("cms", 1)):
+            if name in result:
+                assert (name, value) in said
+                low = limits[f"{name}_low"]
+                if "part" in low.dims:
+                    low = low.sel(part="test")
+                assert np.isnan(low.values).all()

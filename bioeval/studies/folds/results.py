@@ -366,11 +366,26 @@ def _messages_on_rates(
             if "defined" in values and all(values[x][undefined, 0].all() for x in attempts):
                 reason = f"too many comparisons failed for {options.rule.words}"
             yield undefined_in_parts([f"{{{name}}}"], missing, len(rate), unit, reason)
-        if options.interval.method == "nadeau-bengio" and _is_equal_in_all_folds(rate):
-            equal = float(np.nanmax(rate))
-            value = int(equal) if equal in (0, 1) else f"{100 * equal:.3g} %"
-            terms = {"task": "identification"} if options.task == "open_set" else {}
-            yield Message("no-spread-between-parts", rate=name, value=value, unit=unit, **terms)
+    if options.interval.method != "nadeau-bengio":
+        return
+    # A rate without spread has no interval; of a curve over ranks, each rank by itself.
+    terms = {"task": "identification"} if options.task == "open_set" else {}
+    for name in ("far", "frr", "cms", "eer", "auc"):
+        if name not in values:
+            continue
+        rates = values[name]
+        rates = (rates[:, 1] if rates.ndim > 1 else rates).reshape(len(rates), -1)
+        ranks_with: dict[Any, list[int]] = {}
+        for rate, rank in zip(rates.T, options.ranks if name == "cms" else [1], strict=False):
+            if _is_equal_in_all_folds(rate):
+                equal = float(np.nanmax(rate))
+                value = int(equal) if equal in (0, 1) else f"{100 * equal:.3g} %"
+                ranks_with.setdefault(value, []).append(int(rank))
+        for value, ranks in ranks_with.items():
+            about = {"rate": name, "value": value, "unit": unit, **terms}
+            if name == "cms" and ranks != [1]:
+                about["ranks"] = ranks
+            yield Message("no-spread-between-parts", **about)
 
 
 def parts_without_attempts(
