@@ -567,7 +567,7 @@ def test_a_result_says_what_was_done(doors):
     }
     for path, options in of_task.items():
         assert {**tree[path].attrs, **options} == tree[path].attrs
-    text = as_text(tree)
+    text = as_text(tree, verbose=True)
     for words in (
         "doors: 48 templates of 12 subjects, all against all",
         "SubjectShuffleSplit(n_splits=5, test_size=0.5, random_state=4)",
