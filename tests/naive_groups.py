@@ -96,13 +96,14 @@ def left_out_limits(
     """
     attempts = [(wrong, people) for wrong, rows in errors.items() for people in rows]
     everyone = sorted({x for _, people in attempts for x in people})
-    rates_without = []
+    rates_without, shares = [], []
     for person in everyone:
         of_others = [wrong for wrong, people in attempts if person not in people]
         rates_without.append(sum(of_others) / len(of_others) if of_others else NAN)
+        shares.append(1 - len(of_others) / len(attempts))
     rate = sum(wrong for wrong, _ in attempts) / len(attempts)
     sides = max(len(set(people)) for _, people in attempts)
-    return naive_limits.rate([rate, *rates_without], len(attempts), trials, sides, level)
+    return naive_limits.rate([rate, *rates_without], len(attempts), trials, sides, level, shares)
 
 
 def limits_alone(made: Sequence[tuple[bool, tuple[Any, ...]]], trials: int) -> tuple[Any, Any]:

@@ -481,6 +481,7 @@ OPEN_SET = _table(
         label="{dir} at {far} <= {target}",
         threshold="threshold_at_far",
         direction="larger",
+        quantile=True,
     ),
     threshold_at_far=_threshold(
         "loosest attainable threshold with FAR at most the target (best mates of a worse rank are "

@@ -132,13 +132,15 @@ class CurveLimits:
     def at_targets(
         self,
         of: Literal["far", "frr"],
+        targets: np.ndarray,
         columns: np.ndarray,
         rates: Sequence[tuple[np.ndarray, np.ndarray]],
     ) -> Limits:
         """Return the limits of a rate at targets of the other rate, (targets, 1 + people).
 
         The targets are `of` FAR or of FRR; `rates` are, for each target, FAR and FRR (1 + people,)
-        at the threshold that the data choose for the target.
+        at the threshold that the data choose for the target. If scores have steps, the limits
+        include those at a neighbouring step whose rate may be the one nearest to the target.
         """
         values = columns[:, 0]
         far, frr = np.array(rates).reshape(-1, 2, columns.shape[1]).swapaxes(0, 1)
@@ -166,8 +168,36 @@ class CurveLimits:
         below, above = limits_of_sum((values, *limits_at_threshold), shift, least=0.0)
         low = np.where(is_moved_by_many, np.minimum(low, values), below)
         high = np.where(is_moved_by_many, np.maximum(high, values), np.minimum(above, 1.0))
+        if self.every_score:
+            low_of_step, high_of_step = self._at_next_steps(of, targets)
+            low, high = np.fmin(low, low_of_step), np.fmax(high, high_of_step)
         unknown = np.isnan(limits_at_threshold[0])
         return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
+
+    def _at_next_steps(self, of: Literal["far", "frr"], targets: np.ndarray) -> Limits:
+        """Return the limits of a rate at the scores next to those that the data choose for targets.
+
+        Without a person, the same score is mostly chosen; but in the population it may be the next
+        one. This is the next stricter score if the rate `of` the target may be above the target at
+        the chosen score, and the next looser score if it may be at most the target there. Limits
+        are NaN where neither may be. Both (targets,).
+        """
+        rates = [x[:, 0] for x in self.curve.with_ends]
+        curves = [self.far, self.frr]
+        if of == "frr":  # in the order in which this rate rises, and the other falls
+            rates, curves = [x[::-1] for x in reversed(rates)], curves[::-1]
+        chosen_by, rate = rates
+        low_of_target, high_of_target = curves[0].limits_at(chosen_by)
+        low, high = curves[1].limits_at(rate)
+        low, high = (np.concatenate([[np.nan], x, [np.nan]]) for x in (low, high))
+        low_of_next = np.append(low_of_target[1:], np.inf)
+        chosen = np.array([np.flatnonzero(chosen_by <= x)[-1:].sum() for x in targets], int)
+        is_loose = high_of_target[chosen] > targets
+        is_strict = low_of_next[chosen] <= targets
+        return (
+            np.where(is_strict, low[chosen + 2], np.nan),
+            np.where(is_loose, high[chosen], np.nan),
+        )
 
 
 def open_at_targets(

@@ -82,24 +82,47 @@ def exact(rate: np.ndarray, trials: np.ndarray | float, miss: np.ndarray | float
     return np.where(rate <= ROUNDING, 0.0, low), np.where(rate >= 1 - ROUNDING, 1.0, high)
 
 
-def _erring_units(columns: np.ndarray, sides: int) -> np.ndarray:
+class Sample(NamedTuple):
+    """The attempts of a rate, and how many independent trials they are worth.
+
+    Where fewer than :data:`LEAST_ERRING` people err, what other thresholds show about the
+    dependence of attempts does not hold: the few may always err, and others never. There, attempts
+    are worth at most one trial for each person, or pair of people (`most`).
+    """
+
+    attempts: float
+    units: float  # the fewest trials: people, or disjoint pairs (Kish's effective number)
+    sides: int  # people in an attempt: one or two
+    #: (people,): the share of all attempts in which each person takes part; None: equal shares.
+    shares: np.ndarray | None = None
+    least: float | None = None  # the fewest trials where enough people err; None: `units`
+    most: float | None = None  # the most trials where few people err; None: `units`
+
+    def shares_in(self, columns: np.ndarray) -> np.ndarray:
+        """Return the shares of the people who are left out in `columns`, (..., 1 + people)."""
+        people = columns.shape[-1] - 1
+        if self.shares is not None:
+            return self.shares
+        return np.full(people, self.sides / max(people, 1))
+
+
+def _erring_units(columns: np.ndarray, sample: Sample) -> np.ndarray:
     """Return the effective number (Kish 1965) of units that err, as if all had equal errors.
 
-    An attempt has one or two people (`sides`). With ``x_a`` the rate without person ``a`` of ``n``,
-    this person takes part in the share ``e_a = 1 - (1 - sides / n) x_a / x`` of all errors. The
-    number is ``(sum e)^2 / sum e^2 / sides``.
+    With ``x_a`` the rate without person ``a``, who takes part in the share ``s_a`` of all attempts,
+    this person takes part in the share ``e_a = 1 - (1 - s_a) x_a / x`` of all errors. The number is
+    ``(sum e)^2 / sum e^2``, over the number of people in an attempt.
     """
-    share = sides / (columns.shape[-1] - 1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        errors_of_person = 1 - (1 - share) * columns[..., 1:] / columns[..., :1]  # (..., people)
+        errors_of_person = 1 - (1 - sample.shares_in(columns)) * columns[..., 1:] / columns[..., :1]
         errors_of_person = np.clip(
             np.where(columns[..., :1] > ROUNDING, errors_of_person, 0.0), 0.0, None
         )
-        number = errors_of_person.sum(axis=-1) ** 2 / (errors_of_person**2).sum(axis=-1) / sides
-    return np.where(np.isnan(number), 0.0, number)
+        number = errors_of_person.sum(axis=-1) ** 2 / (errors_of_person**2).sum(axis=-1)
+    return np.where(np.isnan(number), 0.0, number / sample.sides)
 
 
-def enough_err(columns: np.ndarray, sides: int) -> np.ndarray:
+def enough_err(columns: np.ndarray, sample: Sample) -> np.ndarray:
     """Return whether enough people err, and enough do not, to show how uncertain a rate is.
 
     With few people, half of the independent units are enough. A rate that is 0 or 1 without a
@@ -108,10 +131,10 @@ def enough_err(columns: np.ndarray, sides: int) -> np.ndarray:
     people = columns.shape[-1] - 1
     if people < 2:
         return np.zeros(columns.shape[:-1], dtype=bool)
-    number = np.minimum(_erring_units(columns, sides), _erring_units(1 - columns, sides))
+    number = np.minimum(_erring_units(columns, sample), _erring_units(1 - columns, sample))
     is_uncertain = ((columns > ROUNDING) & (columns < 1 - ROUNDING)).all(axis=-1)
     # The margin is for rounding: six people who err alike are enough.
-    return is_uncertain & (number >= min(LEAST_ERRING, people / sides / 2) - 1e-9)
+    return is_uncertain & (number >= min(LEAST_ERRING, people / sample.sides / 2) - 1e-9)
 
 
 def moved_by_many(columns: np.ndarray) -> np.ndarray:
@@ -140,7 +163,7 @@ class EffectiveTrials(NamedTuple):
     is_known: np.ndarray  # (...): whether enough people err
 
     @classmethod
-    def from_columns(cls, columns: np.ndarray, miss: float, sides: int) -> EffectiveTrials:
+    def from_columns(cls, columns: np.ndarray, miss: float, sample: Sample) -> EffectiveTrials:
         """Return the numbers by the variance of the jackknife.
 
         The number is ``p (1 - p) / v (z / t)^2`` (Korn and Graubard 1998, *Survey Methodology* 24):
@@ -148,7 +171,7 @@ class EffectiveTrials(NamedTuple):
         is larger than the variance of rates if the rate would be much smaller without one person.
         """
         rate = columns[..., 0]
-        is_known = enough_err(columns, sides)
+        is_known = enough_err(columns, sample)
         number = np.full(rate.shape, np.nan)
         by_rates = np.full(rate.shape, np.nan)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -164,49 +187,44 @@ class EffectiveTrials(NamedTuple):
         return cls(number, by_rates, is_known)
 
 
-def effective_attempts(
-    columns: np.ndarray,
-    attempts: float,
-    units: float,
-    miss: float,
-    sides: int,
-    least: float | None = None,
-) -> np.ndarray:
+def effective_attempts(columns: np.ndarray, sample: Sample, miss: float) -> np.ndarray:
     """Return the effective number of attempts along a curve, from columns in order of their rates.
 
     - Where enough people err, the number follows from the variance of the rate. It is at least
-      `least` or, by default, `units`.
+      `least` of the sample.
     - Elsewhere, the number is taken from the nearest rates at which enough err (a generalised
       variance function: Wolter 2007, Introduction to variance estimation, chapter 7): smaller rates
-      share a number, so that their limits rise with the rates. It is at least `units`.
+      share a number, so that their limits rise with the rates. It is at least `units`, and at most
+      `most`.
     - If enough err nowhere, it is the number of independent `units`: people, or disjoint pairs.
     """
-    number, by_rates, is_known = EffectiveTrials.from_columns(columns, miss, sides)
-    fewest = np.where(is_known, units if least is None else least, units)
+    units = sample.units
+    number, by_rates, is_known = EffectiveTrials.from_columns(columns, miss, sample)
+    fewest = np.where(is_known, units if sample.least is None else sample.least, units)
     if is_known.any():
         # Linear between known rates; constant before the first and after the last.
         nearest = np.interp(columns[:, 0], columns[is_known, 0], by_rates[is_known])
-        number = np.where(is_known, number, nearest)
+        most = units if sample.most is None else sample.most
+        number = np.where(is_known, number, np.minimum(nearest, most))
+    attempts = sample.attempts
     return np.clip(np.where(np.isnan(number), 0.0, number), np.fmin(fewest, attempts), attempts)
 
 
-def with_doubled_people(columns: np.ndarray, sides: int) -> np.ndarray:
+def with_doubled_people(columns: np.ndarray, sample: Sample) -> np.ndarray:
     """Return rates in which the :data:`DOUBLED` people who raise them most are counted twice.
 
-    `columns` are (..., 1 + people). Leaving out person `a` of `n`, who takes part in the share
-    ``sides / n`` of the attempts, lowers the rate by ``d_a``. Counting the person twice adds
-    ``d_a``, times the share of attempts left without the person, over the share with the copies.
+    `columns` are (..., 1 + people). Leaving out person `a`, who takes part in the share ``s`` of
+    the attempts, lowers the rate by ``d_a``. Counting the person twice adds ``(1 - s) d_a`` to the
+    errors, and ``s`` to the attempts, as parts of all attempts.
     """
     rate = columns[..., 0]
-    without_person = columns[..., 1:]
-    share = sides / max(without_person.shape[-1], 1)
-    number_doubled = min(DOUBLED, without_person.shape[-1])
-    # (..., 2): the rate is smallest without the people who raise it most.
-    smallest = without_person
-    if number_doubled:
-        smallest = np.partition(smallest, number_doubled - 1, axis=-1)[..., :number_doubled]
-    excess = np.clip(rate[..., None] - smallest, 0.0, None).sum(axis=-1)
-    return np.minimum(rate + excess * (1 - share) / (1 + DOUBLED * share), 1.0)
+    shares = np.broadcast_to(sample.shares_in(columns), columns[..., 1:].shape)
+    excess = np.clip((rate[..., None] - columns[..., 1:]) * (1 - shares), 0.0, None)
+    # Of people who raise it alike, those with the fewest attempts, whatever the order of people.
+    raising = np.lexsort((shares, -np.round(excess, 12)))[..., :DOUBLED]
+    added = np.take_along_axis(excess, raising, axis=-1).sum(axis=-1)
+    attempts = 1 + np.take_along_axis(shares, raising, axis=-1).sum(axis=-1)
+    return np.minimum(rate + added / attempts, 1.0)
 
 
 class RateCurve(NamedTuple):
@@ -226,31 +244,26 @@ class RateCurve(NamedTuple):
     def from_columns(
         cls,
         columns: np.ndarray,
-        attempts: float,
-        units: float,
+        sample: Sample,
         confidence: float,
-        sides: int,
-        least: float | None = None,
         *,
         raised: bool = False,
         one_sided: bool = False,
     ) -> RateCurve:
         """Return the limits of a rate along `columns`, (thresholds, 1 + people).
 
-        `attempts`, `units` and `least` are numbers of attempts, as for :func:`effective_attempts`.
-        An attempt has one or two people (`sides`). If `raised`, the upper limit is the limit of the
-        rate in which two people count twice. The confidence is of both limits together or, if
-        `one_sided`, of each limit.
+        If `raised`, the upper limit is the limit of the rate in which two people count twice. The
+        confidence is of both limits together or, if `one_sided`, of each limit.
         """
         columns = _distinct_with_ends(columns)
         miss = 1 - confidence if one_sided else (1 - confidence) / 2
-        trials = effective_attempts(columns, attempts, units, miss, sides, least)
-        if columns.shape[-1] < 3 or not units:
+        trials = effective_attempts(columns, sample, miss)
+        if columns.shape[-1] < 3 or not sample.units:
             trials = np.zeros(len(columns))
         rate = columns[:, 0]
-        upper = np.maximum.accumulate(with_doubled_people(columns, sides)) if raised else rate
+        upper = np.maximum.accumulate(with_doubled_people(columns, sample)) if raised else rate
         # If there is no error, or nothing else, only one limit can miss: the rule of 3 on units.
-        at_end = (trials <= units) & ((rate <= 0) | (rate >= 1)) & (not one_sided)
+        at_end = ((rate <= 0) | (rate >= 1)) & (not one_sided)
         level = np.where(at_end, 2 * miss, miss)
         low, high = exact(rate, trials, level)[0], exact(upper, trials, level)[1]
         # Limits rise with the rates: low limits are lowered, high limits are raised.
@@ -320,23 +333,17 @@ def _distinct_with_ends(columns: np.ndarray, rates: np.ndarray | None = None) ->
     return np.concatenate([none, columns[index[is_inside]], every])
 
 
-def limits_of_rate(
-    columns: np.ndarray,
-    attempts: np.ndarray | float,
-    units: np.ndarray | float,
-    confidence: float,
-    sides: int,
-) -> Limits:
+def limits_of_rate(columns: np.ndarray, sample: Sample, confidence: float) -> Limits:
     """Return the limits of rates that have no curve, (..., 1 + people).
 
-    Where too few people err, they are the exact limits of `units` independent trials. An attempt
-    has one or two people (`sides`).
+    Where too few people err, they are the exact limits of `units` independent trials. The numbers
+    and shares of the sample may be arrays, of each rate.
     """
     miss = (1 - confidence) / 2
     rate = columns[..., 0]
-    attempts = np.asarray(attempts, dtype=np.float64)
-    units = np.asarray(units, dtype=np.float64)
-    number, _, is_known = EffectiveTrials.from_columns(columns, miss, sides)
+    attempts = np.asarray(sample.attempts, dtype=np.float64)
+    units = np.asarray(sample.units, dtype=np.float64)
+    number, _, is_known = EffectiveTrials.from_columns(columns, miss, sample)
     trials = np.clip(np.where(is_known, number, units), np.fmin(units, attempts), attempts)
     one_sided = ~is_known & ((rate <= ROUNDING) | (rate >= 1 - ROUNDING))
     return exact(rate, np.where(units > 0, trials, 0.0), np.where(one_sided, 2 * miss, miss))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.results.dataset import VariableParts
-    from bioeval.stats.limits import Limits, RateCurve
+    from bioeval.stats.limits import Limits, RateCurve, Sample
 
 #: Methods that leave out people in turn, or draw people with replacement.
 PeopleName = Literal["people", "subject-bootstrap"]
@@ -137,16 +137,7 @@ class IntervalMethod:
     def _weights(self) -> dict[tuple[int, bytes | None], np.ndarray]:
         return {}
 
-    def rate_curve(
-        self,
-        columns: np.ndarray,
-        attempts: float,
-        units: float,
-        sides: int,
-        least: float | None = None,
-        *,
-        raised: bool = False,
-    ) -> RateCurve:
+    def rate_curve(self, columns: np.ndarray, sample: Sample, *, raised: bool = False) -> RateCurve:
         """Return the limits of a rate along its curve, from columns by this method.
 
         The arguments are explained in :meth:`bioeval.stats.limits.RateCurve.from_columns`.
@@ -154,10 +145,8 @@ class IntervalMethod:
         from bioeval.stats.limits import RateCurve
 
         if self.resamples:
-            return RateCurve.from_replicates(columns, units, self.confidence)
-        return RateCurve.from_columns(
-            columns, attempts, units, self.confidence, sides, least, raised=raised
-        )
+            return RateCurve.from_replicates(columns, sample.units, self.confidence)
+        return RateCurve.from_columns(columns, sample, self.confidence, raised=raised)
 
     def independent_limits(self, errors: np.ndarray, attempts: int) -> Limits:
         """Return limits of rates of independent attempts; NaN where `errors` is NaN."""

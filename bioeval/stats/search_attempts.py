@@ -16,6 +16,7 @@ import numpy as np
 from bioeval.counting.identification import Searches, place_weights
 from bioeval.counting.left_out import LeftOut
 from bioeval.protocol.choices import ImpostorProbes, Ties
+from bioeval.stats.limits import Sample
 from bioeval.stats.weighted_sums import by_subject, linear_forms, ratio
 from bioeval.stats.weights import groups_of_people, kish, without_each
 
@@ -70,6 +71,13 @@ class AttemptsOfPeople(NamedTuple):
     units: float  # independent people, or pairs of people (Kish's effective number)
     sides: int  # number of people whose leaving removes an attempt
     fewest_units: float
+
+    @property
+    def sample(self) -> Sample:
+        """The attempts, and how many independent trials they are worth."""
+        attempts = float(self.attempts_of_each.sum())
+        shares = self.attempts_lost / max(attempts, 1.0)
+        return Sample(attempts, self.units, self.sides, shares, self.fewest_units)
 
     def up_to_rank(self, rank: int) -> AttemptsOfPeople:
         """Return the same attempts, of which only hits at `rank` or better are hits."""

@@ -169,9 +169,7 @@ class SearchColumns:
             return RateCurve.from_replicates(
                 columns, attempts.units, self.options.confidence, rates
             )
-        number = float(attempts.attempts_of_each.sum())
-        independent = attempts.units, attempts.sides, attempts.fewest_units
-        return self.options.rate_curve(columns, number, *independent)
+        return self.options.rate_curve(columns, attempts.sample)
 
     def curve(self, rank: int = 1) -> CurveLimits:
         """Return FAR and 1 - DIR at a rank, along the grid, with their limits."""
@@ -289,8 +287,45 @@ class SearchColumns:
         rates = curve.curve
         columns = self._dir_at_targets(rates, targets, values)
         rows = (rates.far[:, :1] <= targets).sum(axis=0) - 1
-        limits = curve.at_targets("far", 1 - columns, [*map(rates.at_row, rows)])
+        limits = curve.at_targets("far", targets, 1 - columns, [*map(rates.at_row, rows)])
         return columns, _complement(limits)
+
+    def drawn_at_targets(
+        self, targets: np.ndarray, values: np.ndarray, is_person: np.ndarray
+    ) -> np.ndarray:
+        """Return DIR at FAR targets of rank 1 with people drawn again, (targets, replicates).
+
+        Without one person, scores with steps keep their threshold; with people drawn again they do
+        not. FAR and DIR of a draw are the rates of the data, changed for each person as often as
+        the person is drawn (the infinitesimal jackknife: Efron 1982, The jackknife, the bootstrap
+        and other resampling plans, chapter 6); their variance is the jackknife's. `is_person`
+        (people,) has the people who are drawn.
+        """
+        errors = self.curve().curve
+        people = int(is_person.sum())
+        weights = self.options.weights(people)[:, 1:]
+        without = [x[:, 1:][:, is_person] for x in (errors.far, errors.frr)]
+        parts = []
+        step = max(1, MOST_CELLS // max(len(self.grid), 1))
+        for first in range(0, weights.shape[1], step):
+            extra = weights[:, first : first + step] - 1.0
+            far, missed = (
+                np.clip(
+                    rates[:, :1]
+                    + np.sqrt(1 - 1 / people)
+                    * ((others.mean(axis=1, keepdims=True) - others) @ extra),
+                    0.0,
+                    1.0,
+                )
+                for rates, others in zip((errors.far, errors.frr), without, strict=True)
+            )
+            drawn = ErrorColumns(
+                np.maximum.accumulate(far), np.minimum.accumulate(missed), errors.failed
+            )
+            parts.append([drawn.frr_at_far(float(x), self._every_score) for x in targets])
+        missed = np.concatenate([np.reshape(x, (len(targets), -1)) for x in parts], axis=1)
+        data = [errors.frr_at_far(float(x), self._every_score)[0] for x in targets]
+        return np.clip(values[:, None] + np.reshape(data, (-1, 1)) - missed, 0.0, 1.0)
 
     def messages(self, ranks: int) -> list[Message]:
         """Return messages on intervals that are missing or not reliable."""

@@ -27,7 +27,7 @@ from bioeval.stats.error_curves import (
     corrected_to,
     curve_measures,
 )
-from bioeval.stats.limits import Limits, RateCurve, percentile, student
+from bioeval.stats.limits import Limits, RateCurve, Sample, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.weighted_sums import (
     AttemptsMade,
@@ -330,15 +330,39 @@ class VerificationColumns:
         return trials_of(self.people.count(self.genuine.person))
 
     @cached_property
-    def _units(self) -> dict[AttemptClass, float]:
+    def _samples(self) -> dict[AttemptClass, Sample]:
         people = ~self.people.no_person
         genuine_attempts = np.bincount(self.genuine.person, minlength=len(people))
         probing, claimed = self.made.made[:, people]
-        sides = kish(probing), kish(claimed), kish(probing + claimed) / 2
-        compared = self.verified.compared  # None if no template is of a person
-        disjoint = 0 if compared is None else compared.disjoint
-        pairs = min(disjoint, *(x for x in sides if x), np.inf)
-        return {"genuine": kish(genuine_attempts[people]), "impostor": pairs}
+        sides = probing, claimed, probing + claimed
+        of_probes, of_claimed, of_both = map(kish, sides)
+        compared = self.verified.compared
+        disjoint = pairs = 0.0
+        if compared is not None:  # else no template is of a person
+            numbers = of_probes, of_claimed, of_both / 2
+            disjoint = min(compared.disjoint, *(x for x in numbers if x), np.inf)
+            # Pairs of people with unequal numbers of attempts are worth fewer pairs.
+            (p, c, b) = (max(np.count_nonzero(x), 1) for x in sides)
+            pairs = compared.pairs * max(of_probes / p * of_claimed / c, (of_both / b) ** 2)
+        shares: dict[AttemptClass, np.ndarray | None] = {"genuine": None, "impostor": None}
+        if isinstance(self.made, AttemptsOfEach):
+            of_group = self.made.shares(genuine_attempts)
+            shares = {
+                "genuine": of_group[of_group > 0],  # the columns of `_frr`
+                "impostor": self.made.impostor_shares,
+            }
+        return {
+            "genuine": Sample(
+                self._genuine_comparisons, kish(genuine_attempts[people]), 1, shares["genuine"]
+            ),
+            "impostor": Sample(
+                self._impostor_comparisons,
+                disjoint,
+                2,
+                shares["impostor"],
+                most=max(pairs, disjoint),
+            ),
+        }
 
     @property
     def _copies(self) -> int:
@@ -367,13 +391,11 @@ class VerificationColumns:
     def _curve(self, limits: Callable[..., RateCurve], confidence: float) -> CurveLimits:
         columns = self.replicates if self.options.resamples else self.without
         usual = columns.curve.at_rows(self.grid.thresholds.searchsorted(self.grid.usual))
-        impostor = {"attempts": self._impostor_comparisons, "units": self._units["impostor"]}
-        genuine = {"attempts": self._genuine_comparisons, "units": self._units["genuine"]}
         return CurveLimits(
             usual,
             self.grid.every_score,
-            limits(usual.far, **impostor, sides=2, raised=True),
-            limits(self._frr, **genuine, sides=1, raised=True),
+            limits(usual.far, self._samples["impostor"], raised=True),
+            limits(self._frr, self._samples["genuine"], raised=True),
             confidence,
         )
 
@@ -415,9 +437,9 @@ class VerificationColumns:
         return limits, remarks
 
     def _limits_of(self, measure: CurveMeasure) -> Limits:
-        units_of_classes = self._units
+        samples = self._samples
         confidence = self.options.confidence
-        units = min(units_of_classes[x] for x in measure.rate_of or units_of_classes)
+        units = min(samples[x].units for x in measure.rate_of or samples)
         if self.options.resamples:
             values = measure.scalar.scaled(self.replicates.values[measure.name])
             low, high = percentile(values, confidence, units)
@@ -428,7 +450,8 @@ class VerificationColumns:
         if measure.of_target in ("far", "frr"):
             thresholds = measure.own_thresholds(self.verified.points)
             rates = [*map(self.at_threshold, thresholds)]
-            return self.curve.at_targets(measure.of_target, columns, rates)
+            targets = np.asarray(measure.targets(self.verified.points), dtype=np.float64)
+            return self.curve.at_targets(measure.of_target, targets, columns, rates)
         return student(columns, confidence, units, measure.scalar.bounds)
 
     # -- at a threshold

@@ -247,6 +247,16 @@ class AttemptsOfEach(AttemptsMade):
         index = pairs.layer[is_other_group], claimed[is_other_group]
         np.add.at(self._each, index, pairs.count[is_other_group])
 
+    def shares(self, attempts: np.ndarray) -> np.ndarray:
+        """Return the share of each group in attempts of one person each, given by subject."""
+        of_group = np.bincount(self.group, attempts, minlength=self.groups + 1)[: self.groups]
+        return of_group / max(float(np.sum(attempts)), 1.0)
+
+    @property
+    def impostor_shares(self) -> np.ndarray:
+        """The share of the impostor attempts in which each group takes part."""
+        return self._each[:, :-1].sum(axis=0) / max(float(self._all.sum()), 1.0)
+
     def accepts_of_each(self, layer: int) -> np.ndarray:
         """Return the attempts of each group up to a layer; none for layer -1."""
         return self._each[: layer + 1, :-1].sum(axis=0)

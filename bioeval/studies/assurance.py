@@ -31,7 +31,7 @@ from bioeval.scores.score_data import require_scores
 from bioeval.showing.messages import sentence_about, warns_of_doubts
 from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.error_curves import EER
-from bioeval.stats.limits import RateCurve
+from bioeval.stats.limits import RateCurve, Sample
 from bioeval.stats.options import PEOPLE, IntervalMethod
 from bioeval.stats.verification import VerificationColumns
 from bioeval.stats.weighted_sums import by_subject
@@ -257,7 +257,11 @@ class SearchesOfOthers:
         thresholds = grid_of(alarms.nearest)
         columns = self._far_without_groups(thresholds, person, weight)
         limits = RateCurve.from_columns(
-            np.clip(columns, 0.0, 1.0), people, people, confidence, 1, raised=True, one_sided=True
+            np.clip(columns, 0.0, 1.0),
+            Sample(people, people, 1),
+            confidence,
+            raised=True,
+            one_sided=True,
         )
         population = "people who are not enrolled"
         return FarCurve(

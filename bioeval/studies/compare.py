@@ -357,8 +357,9 @@ def compare(
     The jackknife leaves out each person in turn, as a probe and from the gallery (for top-K lists,
     only as a probe: ``interval_for``), and chooses the operating points of each system anew.
 
-    - Standard errors of differences come from this jackknife. EER, FRR at a FAR and FAR at a FRR
-      are quantiles: their standard errors come from people drawn again, the same for all systems.
+    - Standard errors of differences come from this jackknife. EER, FRR at a FAR, FAR at a FRR and
+      DIR at a FAR are quantiles: their standard errors come from people drawn again, the same for
+      all systems.
     - Re-identification and functions of scores are computed anew without each person, or group of
       people (``jackknifed``): 100 groups of more than 200 people, and of more than 40 people 20 for
       functions.
@@ -1085,6 +1086,9 @@ def _measured_searches(
     hits = np.array([counted.hits_of_each(1, target) for target in wanted.far_targets])
     value = ratio(hits.sum(axis=1), np.array(mated if non_mated else 0))
     at_far, (at_low, at_high) = counted.at_targets(counted.curve(), wanted.far_targets, value)
+    drawn = np.empty((len(value), 0))
+    if counted.new_people:
+        drawn = counted.drawn_at_targets(wanted.far_targets, value, is_person)
     for i, target in enumerate(wanted.far_targets.tolist()):
         supported = RuleOf(3).supports(target, trials)
         lowest = float(at_low[i])
@@ -1098,6 +1102,7 @@ def _measured_searches(
                 places={"far_target": target, "rank": 1},
                 # Limits of 0 and 1: with so few searches, the threshold may be anywhere.
                 supported=supported and not (lowest == 0 and at_high[i] == 1),
+                drawn=drawn[i],
                 own=as_whole_numbers(hits[i]),
                 population=population,
             )

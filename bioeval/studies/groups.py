@@ -57,7 +57,7 @@ from bioeval.scores.sampled import is_symmetric
 from bioeval.scores.score_data import require_kept, require_scores
 from bioeval.scores.sides import InOrder, in_order
 from bioeval.showing.messages import warns_of_doubts
-from bioeval.stats.limits import Limits, limits_of_rate, limits_of_sum
+from bioeval.stats.limits import Limits, Sample, limits_of_rate, limits_of_sum
 from bioeval.stats.options import IntervalMethod, interval_of, trials_of
 from bioeval.stats.people import PeopleCounts, people_counts
 from bioeval.stats.simultaneous import Differences, discordant, least_discordant, letters_of
@@ -645,9 +645,8 @@ class PeopleOfRate(NamedTuple):
         attempts = without_each(self.attempts_of, np.array(self.attempts))
         # The number of people with whom an attempt is left out: 1 or 2.
         sides = max(round(float(self.attempts_of.sum() / self.attempts)), 1)
-        low, high = limits_of_rate(
-            ratio(errors, attempts), self.attempts, self.trials, level, sides
-        )
+        sample = Sample(self.attempts, self.trials, sides, self.attempts_of / self.attempts)
+        low, high = limits_of_rate(ratio(errors, attempts), sample, level)
         return float(low), float(high)
 
 

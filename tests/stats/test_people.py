@@ -6,6 +6,7 @@ import naive_limits
 import numba
 import numpy as np
 import pytest
+import scipy
 from result_messages import arguments
 from ways import counted_by
 
@@ -59,8 +60,30 @@ def attempts_of(scores: be.Scores, genuine: bool) -> list[tuple[int, int]]:
     ]
 
 
+def shares_of(scores: be.Scores, genuine: bool) -> list[float]:
+    """The part of the attempts in which each person takes part, without people of none."""
+    pairs = attempts_of(scores, genuine)
+    numbers = [sum(a in p for p in pairs) for a in people_of(scores)]
+    return [x / len(pairs) for x in numbers if x or not genuine]
+
+
+def pairs_of(scores: be.Scores) -> float:
+    """Pairs of people, fewer if some people take part in more attempts than others."""
+    pairs = attempts_of(scores, genuine=False)
+
+    def evenness(*sides: int) -> float:
+        people = [p[k] for p in pairs for k in sides]
+        numbers = [people.count(a) for a in set(people)]
+        return naive_limits.kish(numbers) / len(numbers)
+
+    worth = evenness(0, 1) ** 2  # each comparison once
+    if scores.layout != "all-against-all":
+        worth = max(worth, evenness(0) * evenness(1))
+    return worth * len({tuple(sorted(p)) for p in pairs})
+
+
 def units_of(scores: be.Scores) -> tuple[float, float]:
-    """Independent units of impostor and of genuine attempts."""
+    """Independent units of impostor and of genuine attempts, people and disjoint pairs."""
     pairs = attempts_of(scores, genuine=False)
     people = people_of(scores)
     as_probes, as_gallery = ([sum(p[k] == a for p in pairs) for a in people] for k in (0, 1))
@@ -100,12 +123,15 @@ def test_limits_of_verification_are_those_of_the_definition(layout, kind):
 
     of_far, of_frr = units_of(scores)
     numbers_of_attempts = [len(attempts_of(scores, genuine)) for genuine in (False, True)]
-    for name, attempts, units, sides in (
-        ("far", numbers_of_attempts[0], of_far, 2),
-        ("frr", numbers_of_attempts[1], of_frr, 1),
+    for name, attempts, units, sides, most in (
+        ("far", numbers_of_attempts[0], of_far, 2, max(pairs_of(scores), of_far)),
+        ("frr", numbers_of_attempts[1], of_frr, 1, of_frr),
     ):
         places = [columns(name, k) for k in range(len(all_thresholds))]
-        limits = naive_limits.curve(places, attempts, units, sides, raised=True)
+        shares = shares_of(scores, genuine=name == "frr")
+        limits = naive_limits.curve(
+            places, attempts, units, sides, raised=True, shares=shares, most=most
+        )
         expected = np.array([limits(x) for x in ds[name].values])
         np.testing.assert_allclose(ds[f"{name}_low"], expected[:, 0], atol=1e-9)
         np.testing.assert_allclose(ds[f"{name}_high"], expected[:, 1], atol=1e-9)
@@ -122,9 +148,29 @@ def test_limits_of_verification_are_those_of_the_definition(layout, kind):
         *([ds[f"{x}{end}"].values[order] for x in ("far", "frr")] for end in ("_low", "", "_high")),
     )
     assert (ds.eer_low, ds.eer_high) == pytest.approx(expected, abs=1e-9)
-    for name in ("frr_at_far", "far_at_frr"):
-        low, high = ds[f"{name}_low"].values, ds[f"{name}_high"].values
-        assert (low <= ds[name]).all() and (ds[name] <= high).all()
+    ends = {"far": (0.0, 1.0), "frr": (1.0, 0.0)}  # rates of reject-all and of accept-all
+    for rate, chosen_by in (("frr", "far"), ("far", "frr")):
+        name = f"{rate}_at_{chosen_by}"
+        curves = {}
+        for x in (chosen_by, rate):
+            inside = np.stack([ds[f"{x}{end}"].values[order] for end in ("", "_low", "_high")]).T
+            # Limits at the ends: those of the rates 0 and 1, as at scores that have these rates.
+            first, last = ([*inside[np.argmax(inside[:, 0] == e)]] for e in ends[x])
+            curves[x] = [first, *inside.tolist(), last]
+            curves[x] = curves[x][:: -1 if chosen_by == "frr" else 1]
+        for i, target in enumerate(targets[f"{chosen_by}_targets"]):
+            in_order = [x[rate].values[order] for x in (ds, *without_each)]
+            rows = np.flatnonzero(ds[chosen_by].values[order] <= target)
+            row = rows[-1] if chosen_by == "far" else rows[0]
+            expected = naive_limits.at_target(
+                target,
+                columns(name, i),
+                [float(x[row]) for x in in_order],
+                curves[chosen_by],
+                curves[rate],
+            )
+            found = ds[f"{name}_low"].values[i], ds[f"{name}_high"].values[i]
+            assert found == pytest.approx(expected, abs=1e-9), (name, target)
 
 
 def test_limits_depend_on_no_other_threshold_and_on_no_order():
@@ -243,6 +289,63 @@ def test_without_an_error_limits_are_the_rule_of_3_on_people(method):
     assert ds.frr_high.item() == pytest.approx(1 - 0.05 ** (1 / 20))
     assert ds.far_high.item() == pytest.approx(1 - 0.05 ** (1 / 10))  # ten disjoint pairs
     assert (ds.frr_low, ds.far_low) == (0, 0)
+
+
+def spread(people: int, templates: np.ndarray | int, seed: int, failing: int = 0) -> be.Scores:
+    """Distances in which people differ; some people always fail, and others seldom."""
+    rng = np.random.default_rng(seed)
+    who = np.repeat(np.arange(people), templates)
+    own = np.where(np.arange(people) < failing, 30.0, rng.normal(0, 0.5, people))
+    noise = np.triu(rng.normal(size=(len(who), len(who))), 1)
+    same = who[:, None] == who
+    values = np.where(same, own[who][:, None], 6.0) + noise + noise.T
+    np.fill_diagonal(values, 0)
+    return be.Scores(values, who)
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2, 5])
+def test_of_few_who_err_each_is_worth_one_trial(failing):
+    """Thresholds at which others err as well do not say how many always fail."""
+    scores = spread(20, 4, seed=failing, failing=failing)
+    threshold = 4.5  # of the others, nobody is rejected
+    ds = be.verification(scores, thresholds=[threshold], interval="people")
+    assert ds.frr == pytest.approx(failing / 20)
+    beta = scipy.stats.beta.ppf
+    if not failing:
+        assert ds.frr_high == pytest.approx(1 - 0.05 ** (1 / 20))
+        return
+    assert ds.frr_low == pytest.approx(beta(0.025, failing, 21 - failing))
+    twice = (failing + min(failing, 2)) / (20 + 2)  # two people count twice
+    assert ds.frr_high >= beta(0.975, 20 * twice + 1, 20 - 20 * twice) - 1e-12
+    closed = be.closed_set(scores, interval="people")
+    assert closed.recognition_rate == pytest.approx(1 - failing / 20)
+    assert 1 - closed.recognition_rate_low >= beta(0.975, failing + 1, 20 - failing) - 1e-12
+
+
+def test_whether_enough_err_is_judged_by_the_attempts_of_each():
+    """Of 20 people, two make nine tenths of the attempts, and all err alike."""
+    templates = np.where(np.arange(20) < 2, 30, 3)
+    scores = spread(20, templates, seed=1)
+    ds = be.verification(scores, thresholds=[1.0], interval="people")
+    own = templates * (templates - 1) / 2
+    assert naive_limits.kish(own) < 2.3
+    assert ds.frr_low < 0.05 and ds.frr_high > 0.5
+    equal = be.verification(spread(20, 5, seed=1), thresholds=[1.0], interval="people")
+    assert equal.frr_high - equal.frr_low < 0.5 * (ds.frr_high - ds.frr_low)
+
+
+@pytest.mark.parametrize("people", [8, 12])
+def test_what_cannot_be_estimated_is_not_promised(people):
+    """A FAR below 3 over the pairs of people is neither supported nor promised without errors."""
+    scores = be.simulate(people, 4, within=0.05, random_state=1)
+    pairs = people * (people - 1) // 2
+    ds = be.verification(scores, far_targets=[2.9 / pairs], interval="people")
+    assert ds.frr_at_far_supported == 0 and ds.frr_at_far_high == 1
+    impostor = scores.values[scores.probe_labels[:, None] != scores.gallery_labels]
+    threshold = float(np.nextafter(impostor.min(), 0))
+    promise = be.check_promise(scores, threshold, f"far={2.9 / pairs}")
+    assert promise["far"] == 0 and promise.verdict.item() == "open"
+    assert promise["far_high"] >= 1 - 0.05 ** (1 / pairs) - 1e-12
 
 
 @pytest.mark.parametrize("unit", ["template", "subject"])

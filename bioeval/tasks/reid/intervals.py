@@ -12,7 +12,7 @@ from bioeval.base.messages import Message
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.variables import Variable
 from bioeval.stats.curve_limits import grid_of
-from bioeval.stats.limits import Limits, limits_of_rate, percentile, student
+from bioeval.stats.limits import Limits, Sample, limits_of_rate, percentile, student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.weighted_sums import VALUES_AT_ONCE, by_subject, linear_forms, ratio
 from bioeval.stats.weights import groups_of_people, kish, without_each
@@ -143,6 +143,15 @@ class QueryReplicates:
         queries = queries[~self.no_person]
         return kish(queries) if np.count_nonzero(queries) > 1 else 0.0
 
+    def _sample(self, counted: np.ndarray) -> Sample:
+        """Return the `counted` queries, and how many independent people they are worth."""
+        queries = np.bincount(self.unit[counted], minlength=self.units)
+        shares = None
+        if not self.options.resamples:
+            of_group = queries[: self.groups]
+            shares = of_group[of_group > 0] / max(queries.sum(), 1)
+        return Sample(float(queries.sum()), self.independent_people(counted), 1, shares)
+
     def _replicate_sums(self, counted: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Return k means over the `counted` queries, (k, 1 + replicates).
 
@@ -196,16 +205,14 @@ class QueryReplicates:
         if self.options.resamples:
             return percentile(replicates, confidence, people)
         if is_rate:
-            return limits_of_rate(replicates, float(counted.sum()), people, confidence, sides=1)
+            return limits_of_rate(replicates, self._sample(counted), confidence)
         return student(replicates, confidence, people)
 
     def curve_limits(self, curve: MatchCurve, means: np.ndarray, *, is_rate: bool) -> Limits:
         """Return the limits of the means of a curve at ranks 1, 2, ..."""
         if is_rate:
-            people = self.independent_people(curve.counted)
-            queries = float(curve.counted.sum())
             replicates = self.replicate_curve(curve, grid_of(curve.rank.astype(np.float64)))
-            return self.options.rate_curve(replicates, queries, people, sides=1).limits_at(means)
+            return self.options.rate_curve(replicates, self._sample(curve.counted)).limits_at(means)
         ranks_at_once = max(1, VALUES_AT_ONCE // max(self.units, 1))  # bounds memory
         ranks = np.arange(1, len(means) + 1)
         limits_of_slices = [
