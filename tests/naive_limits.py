@@ -60,10 +60,9 @@ def alike(columns: Columns, sides: int, shares: Sequence[float] | None = None) -
 
 def is_enough(columns: Columns, sides: int, shares: Sequence[float] | None = None) -> bool:
     """Whether enough people err, and enough do not."""
-    n = len(columns) - 1
     if not all(1e-12 < x < 1 - 1e-12 for x in columns):
         return False
-    least = min(6, n / sides / 2)
+    least = min(6, kish(shares_of(columns, sides, shares)) / sides / 2)
     both = columns, [1 - x for x in columns]
     return all(alike(x, sides, shares) >= least - 1e-9 for x in both)
 

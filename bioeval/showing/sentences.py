@@ -53,7 +53,8 @@ threshold-accepts: {status}: accept where the {scores} {sign} {threshold:thresho
     {far_low:rate} to {far_high:rate}) and {frr} {frr_new:rate} ({frr_low:rate} to
     {frr_high:rate}).][ On {people}, expect {far} {far_new:rate} (confidence interval {far_low:rate}
     to {far_high:rate}); {frr_without}.][ On {people}, expect {frr} {frr_new:rate} (confidence
-    interval {frr_low:rate} to {frr_high:rate}); {far_without}.][ In use, {far} may be above the
+    interval {frr_low:rate} to {frr_high:rate}); {far_without}.][ What to expect on {people} is
+    unknown: {unshown}.][ In use, {far} may be above the
     target of {target:rate}: to be safer, choose a lower target or test more people.]
 threshold-accepts-nothing: {status}: accept nothing.
 promise-kept: Shown: the {rate:term} at {threshold:threshold} is at most
@@ -322,6 +323,8 @@ no-interval-by-subject: the subjects of the pairs are not given, so there is no 
     if template names contain the subjects, give `subject_from`, such as '{pattern:name}'
 target-not-shown: the data cannot show {rate:term} {target:rate}: even without a {error},
     {needed:amounts} would be needed (rule of 3)
+training-cannot-show: the training parts of the folds have {there:amounts}, and cannot show
+    {rate:term} {target:rate}; {needed:amounts} would be needed in each (rule of 3)
 threshold-uncertain: the threshold {which}is uncertain: to expect 30 independent {errors} at
     {rate:term} {target:rate}, {needed:amounts} are needed (rule of 30){beside:template}
 wilson-without-subjects!: the subjects of the test set are not known, so the intervals are Wilson's

@@ -128,13 +128,14 @@ def enough_err(columns: np.ndarray, sample: Sample) -> np.ndarray:
     With few people, half of the independent units are enough. A rate that is 0 or 1 without a
     person is uncertain without a limit.
     """
-    people = columns.shape[-1] - 1
-    if people < 2:
+    if columns.shape[-1] < 3:
         return np.zeros(columns.shape[:-1], dtype=bool)
     number = np.minimum(_erring_units(columns, sample), _erring_units(1 - columns, sample))
     is_uncertain = ((columns > ROUNDING) & (columns < 1 - ROUNDING)).all(axis=-1)
+    shares = sample.shares_in(columns)
+    units = shares.sum(axis=-1) ** 2 / (shares**2).sum(axis=-1) / sample.sides
     # The margin is for rounding: six people who err alike are enough.
-    return is_uncertain & (number >= min(LEAST_ERRING, people / sample.sides / 2) - 1e-9)
+    return is_uncertain & (number >= np.minimum(LEAST_ERRING, units / 2) - 1e-9)
 
 
 def moved_by_many(columns: np.ndarray) -> np.ndarray:

@@ -41,18 +41,23 @@ CLEARLY = 1.1
 
 
 def answers_of_study(
-    study: xr.Dataset, rates: xr.Dataset, rule: Rule, messages: Sequence[Message]
+    study: xr.Dataset,
+    rates: xr.Dataset,
+    rule: Rule,
+    messages: Sequence[Message],
+    unshown: Message | None,
 ) -> list[Message]:
     """Return messages on which threshold to install, and on a target that new people miss.
 
     `rates` are the rates of all data and of the test parts; `messages` are all messages of a study.
+    With `unshown`, the message that training parts are too small, nothing is said of new people.
     """
     task = "identification" if "unenrolled_people" in study else ""
-    answers = _thresholds(study, rates, rule, [x for x in messages if not x.about])
+    answers = _thresholds(study, rates, rule, [x for x in messages if not x.about], unshown)
     test_rates = rates.sel(part="test")
     far = float(test_rates["far"])
     target = float(rule.values[0]) if rule.name == "far" else 0.0
-    if target and far > CLEARLY * target:
+    if target and far > CLEARLY * target and unshown is None:
         low = float(test_rates["far_low"])
         answers += [
             Message(
@@ -68,7 +73,11 @@ def answers_of_study(
 
 
 def _thresholds(
-    study: xr.Dataset, rates: xr.Dataset, rule: Rule, messages: Sequence[Message]
+    study: xr.Dataset,
+    rates: xr.Dataset,
+    rule: Rule,
+    messages: Sequence[Message],
+    unshown: Message | None,
 ) -> list[Message]:
     # No threshold is of use if the kind of the scores, or the labels, are likely wrong.
     if any(x.code in KIND_DOUBTS and x.code != "near-chance" for x in messages):
@@ -84,7 +93,9 @@ def _thresholds(
         return [Message("nothing-to-install", why=reason)]
 
     # An assured threshold was asked for.
-    on_new = _expected(study, rates.sel(part="test"), rule, messages)
+    on_new: dict[str, Any] = {"people": new_people(study), "unshown": unshown}
+    if unshown is None:
+        on_new = _expected(study, rates.sel(part="test"), rule, messages)
     if refusal := next((by_code[x] for x in REFUSED if x in by_code), None):
         people: dict[str, float] = {}
         if refusal.code == "too-few-people-to-promise" and study["people_estimated"].notnull():
@@ -118,7 +129,8 @@ def _thresholds(
 
     # The threshold by the rule, which is provisional if the data are too few.
     if why_not_shown := by_code.get("target-not-shown"):
-        return [threshold_accepts(study, "Provisional", why=why_not_shown, **on_new)]
+        # What is missing for an expectation is missing for the target.
+        return [threshold_accepts(study, "Provisional", why=why_not_shown)]
     if "subjects" not in study and rule.name != "fixed":
         reason = "the people are unknown: many pairs may come from the same few people"
         return [threshold_accepts(study, "Provisional", why=reason, **on_new)]

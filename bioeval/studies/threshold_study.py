@@ -76,6 +76,22 @@ class StudyPeople(NamedTuple):
     compared: ComparedPeople | None = None  # None of searches, and if people are unknown
     is_search: bool = False  # whether people who are not enrolled search a gallery
 
+    def limit(self, rule: Rule) -> bool:
+        """Whether the number of people limits the targets of a rule."""
+        is_of_people = rule.name == "frr" and self.subjects > 0 and not self.is_search
+        return (rule.name == "far" or is_of_people) and rule.values[0] > 0
+
+    def in_pairs(self, rule: Rule) -> bool:
+        """Whether the rate of a rule is of pairs of people."""
+        return rule.name == "far" and not self.is_search
+
+    def independent(self, rule: Rule) -> int:
+        """Return the number of independent trials of the rate of a rule."""
+        if not self.in_pairs(rule):
+            return self.subjects
+        pairs = self.impostors if self.compared is None else self.compared.pairs
+        return min(self.impostors, pairs)
+
     def in_words(self) -> dict[str, str]:
         """Return the attribute with the number of people, empty if unknown."""
         if not self.subjects:
@@ -103,16 +119,12 @@ def needs_of(people: StudyPeople, rule: Rule, *, is_assured: bool) -> Needs:
 
     `is_assured` says whether there is an assured threshold besides the threshold by the rule.
     """
-    rate = rule.name
-    is_limited = rate == "far" or (rate == "frr" and people.subjects > 0 and not people.is_search)
-    if not is_limited or not rule.values[0] > 0:
+    if not people.limit(rule):
         return Needs({}, [])
+    rate = rule.name
     target = float(rule.values[0])
-    in_pairs = rate == "far" and not people.is_search
-    independent = people.subjects
-    if in_pairs:
-        pairs = people.impostors if people.compared is None else people.compared.pairs
-        independent = min(people.impostors, pairs)
+    in_pairs = people.in_pairs(rule)
+    independent = people.independent(rule)
 
     # The variables, over the rules of 3 and 30.
     numbers = [rule_of.attempts_for(target) for rule_of in RULES]
@@ -142,6 +154,38 @@ def needs_of(people: StudyPeople, rule: Rule, *, is_assured: bool) -> Needs:
             )
         return Needs(needed, [Message("threshold-uncertain", **about)])
     return Needs(needed, [])
+
+
+def unshown_in_training(
+    people: StudyPeople, rule: Rule, folds: xr.Dataset, *, divides_people: bool
+) -> Message | None:
+    """Return a message if the training parts of the folds do not support the target (rule of 3).
+
+    Thresholds of such parts say little about the threshold of all data, and so do their errors.
+    """
+    if not people.limit(rule):
+        return None
+    train, test = (folds["subjects"].sel(part=part).values for part in ("train", "test"))
+    share = float((train / np.maximum(train + test, 1)).min())
+    target = float(rule.values[0])
+    (rule_of, needed_trials) = RULES[0], RULES[0].attempts_for(target)
+    independent = people.independent(rule)
+    trials = math.floor(share * independent + 1e-9)
+    there, needed = {"impostor attempts": trials}, {"impostor attempts": needed_trials}
+    if people.subjects and divides_people:
+        who = "people who are not enrolled" if people.is_search else "people"
+        trials = number = math.floor(share * people.subjects + 1e-9)
+        there, needed = {who: number}, {who: needed_trials}
+        if people.in_pairs(rule):
+            pairs = people.subjects * (people.subjects - 1)
+            trials = math.floor(independent * number * (number - 1) / max(pairs, 1) + 1e-9)
+            there["pairs of people"] = trials
+            needed = {who: people_with(needed_trials), "pairs of people": needed_trials}
+    if rule_of.supports(target, trials):
+        return None
+    return Message(
+        "training-cannot-show", rate=rule.name, target=target, there=there, needed=needed
+    )
 
 
 def _needed_by_unit(people: StudyPeople, number: int, *, in_pairs: bool) -> dict[str, int]:
@@ -656,8 +700,15 @@ class _Study:
         messages = [*self._messages(rates), *needs.messages]
         study = self._dataset(rates["frr"][0], messages)
         variables = variables_over(("part",), **rates)
+        unshown = unshown_in_training(
+            counted.people, rule, counted.folds, divides_people=divides_people(self.scores)
+        )
         if needs.variables:
-            variables[f"{rule.name}{SUPPORTED}"] = int(needs.are_shown)
+            is_shown = {rule.name: int(needs.are_shown)}
+            variables |= variables_over(
+                ("part",),
+                **{f"{x}{SUPPORTED}": [is_shown.get(x, 1), int(unshown is None)] for x in RATES},
+            )
         intervals: dict[str, str | int | float] = {}
         thresholds = counted.folds["threshold"].values
         finite = thresholds[np.isfinite(thresholds)]
@@ -667,9 +718,10 @@ class _Study:
             intervals["fold_thresholds"] = f"{finite.min():.6g} to {finite.max():.6g}"
         if "far_low" in counted.rates or "frr_low" in counted.rates:
             intervals |= self.method.attrs()
-            intervals["interval_of_test"] = "Nadeau and Bengio (approximate) over the folds"
+            if unshown is None:
+                intervals["interval_of_test"] = "Nadeau and Bengio (approximate) over the folds"
         by_part = _rates_by_part(study, variables, intervals)
-        answers = answers_of_study(study, by_part, rule, messages)
+        answers = answers_of_study(study, by_part, rule, messages, unshown)
         study.attrs.update(message_attrs(answers, study.attrs))
         nodes = {"": study, "rates": by_part}
         if needs.variables:

@@ -102,7 +102,6 @@ PIECE = 1024
 #: Dimensions of a value of each subject, for each kind of error.
 _EACH = ("error", "subject")
 
-_BY_CHANCE = "if the two means were independent"
 
 _rate = partial(Variable, units="proportion", direction="smaller")
 
@@ -238,12 +237,8 @@ ZOO = {
     ),
     "animal_of_subject": Variable("animal of the subject, or none", label="animal", detail="data"),
     "animal_count": Variable("subjects that are of the kind", "subjects", label="subjects"),
-    "animal_expected": Variable(f"subjects expected {_BY_CHANCE}", "subjects", label="expected"),
-    "animal_p_more": Variable(
-        f"probability of as many or more, {_BY_CHANCE}", "p", label="p, more"
-    ),
-    "animal_p_fewer": Variable(
-        f"probability of as many or fewer, {_BY_CHANCE}", "p", label="p, fewer"
+    "animal_expected": Variable(
+        "subjects expected if the two means were independent", "subjects", label="expected"
     ),
     "correlation": Variable(
         "correlation over subjects of their mean scores in two halves that share no template; of "
@@ -313,8 +308,7 @@ def zoo(
         - ``gini``: the Gini coefficient
         - ``half_of_errors``: the fewest subjects with half of the errors
 
-        Over ``animal``: ``animal_count``, ``animal_expected``, ``animal_p_more``,
-        ``animal_p_fewer``.
+        Over ``animal``: ``animal_count``, ``animal_expected``.
 
         Over ``test`` (``"goat"``, ``"wolf"``, ``"lamb"``): ``correlation`` between halves, and its
         p-value ``p``.
@@ -462,11 +456,7 @@ def _means_and_animals(
         members = np.intersect1d(of_genuine[genuine_part], of_impostor[impostor_part])
         animal_of_subject[members] = animal
     count = np.array([(animal_of_subject == animal).sum() for animal in ANIMALS])
-    expected = p_more = p_fewer = np.full(len(ANIMALS), np.nan)
-    if len(compared):
-        chance = scipy.stats.hypergeom(len(compared), best, best)
-        expected = np.full(len(ANIMALS), best**2 / len(compared))
-        p_more, p_fewer = chance.sf(count - 1), chance.cdf(count)
+    expected = np.full(len(ANIMALS), best**2 / len(compared) if len(compared) else np.nan)
     means = {
         "genuine_mean": genuine_mean,
         "impostor_mean_as_probe": ratio(probe_sum, probe_count),
@@ -478,8 +468,6 @@ def _means_and_animals(
     of_animals: Variables = {
         "animal_count": (("animal",), count),
         "animal_expected": (("animal",), expected),
-        "animal_p_more": (("animal",), p_more),
-        "animal_p_fewer": (("animal",), p_fewer),
         "animal_of_subject": (("subject",), animal_of_subject),
     }
     return of_means, of_animals

@@ -290,7 +290,7 @@ def test_singletons_alone_have_no_animals():
     rejects = ds.sel(error="fr")
     assert rejects.errors.values.tolist() == [0, 0, 0]
     assert np.isnan(rejects.rate).all() and np.isnan(rejects.gini) and not rejects.half_of_errors
-    assert set(ds.animal_of_subject.values) == {"none"} and np.isnan(ds.animal_p_more).all()
+    assert set(ds.animal_of_subject.values) == {"none"} and np.isnan(ds.animal_expected).all()
     assert ds.errors.sel(error="fa_as_probe").values.tolist() == [2, 1, 0]
 
 
