@@ -106,7 +106,7 @@ def evaluate(
         frr_targets=frr_targets,
         auc=auc,
         per_query=per_query,
-        interval=interval_of(interval),
+        interval=interval_of(interval, takes_unit=True),
     )
     with rows_reported():
         if isinstance(scores, Mapping):

@@ -43,7 +43,7 @@ _READ = (
     "shared",
 )
 _USE = ("attempts", "enrol", "templates", "fusion")
-_INTERVAL = ("confidence", "replicates", "random_state")
+_INTERVAL = ("confidence", "replicates", "random_state", "unit")
 
 
 class System(NamedTuple):
@@ -232,7 +232,7 @@ class Run:
         """Return the method of intervals with the settings of the command; None for no method."""
         if method is None:
             source = click.get_current_context().get_parameter_source
-            for name in ("confidence", "replicates"):
+            for name in ("confidence", "replicates", "unit"):
                 if source(name) is ParameterSource.COMMANDLINE:
                     raise click.UsageError(f"--{name} needs --interval METHOD")
             return None

@@ -244,6 +244,11 @@ _USE = option_group(
 _INTERVAL = option_group(
     option("--confidence P", "Two-sided confidence of the intervals.", CONFIDENCE, 0.95),
     option("--replicates N", "Number of bootstrap replicates.", int, 2000),
+    option(
+        "--unit COLUMN",
+        "Metadata column of which intervals leave out a value in turn, such as session; people by "
+        "default.",
+    ),
     option("--seed N", "Seed of a bootstrap.", at_least(0), 0, name="random_state"),
     heading="Intervals",
 )

@@ -40,33 +40,54 @@ class LeftOut:
 
     @classmethod
     def from_searches(
-        cls, searches: Searches, scores: Scores, ties: Ties, ranks: int | None = None
+        cls,
+        searches: Searches,
+        scores: Scores,
+        ties: Ties,
+        ranks: int | None = None,
+        units: np.ndarray | None = None,
     ) -> LeftOut:
         """Read all scores, whose `searches` are known.
 
-        The people are the subjects of probes and gallery. `ranks` is the last rank whose changes
+        The people are the subjects of probes and gallery. With `units`, int64 (codes,), the
+        subjects of a unit are left out together: a unit is then what is called a subject here, and
+        what is counted as one person. `ranks` is the last rank whose changes
         are found; by default, as many as there is memory for.
         """
         rank_unit = searches.rank_unit
         gallery = scores.gallery_order
-        largest = int(np.diff(gallery.starts).max()) if rank_unit == "template" else 1
+        person, subjects = scores.codes.probe, gallery.subjects
+        people = cls.subjects_of(scores, units)
+        if units is not None:
+            person, subjects = units[person], units[subjects]
+        present, unit = np.unique(subjects, return_inverse=True)
+        sizes = np.diff(gallery.starts) if rank_unit == "template" else np.ones(len(unit))
         if ranks is None:
-            ranks = _ranks_in_memory(searches, ties, largest, len(gallery.subjects))
+            largest = int(np.bincount(unit, sizes).max())
+            ranks = _ranks_in_memory(searches, ties, largest, len(present))
         fusion = searches.fusion if rank_unit == "subject" else None
-        effects = _effects(scores, fusion, ties, ranks)
-        people = cls.subjects_of(scores)
-        person = scores.codes.probe
-        # (subjects of the gallery + 1,): their numbers; at index -1 (no candidate), -1.
-        subject = np.append(np.searchsorted(people, gallery.subjects), -1).astype(np.int32)
+        effects = _effects(scores, fusion, ties, ranks, unit)
+        # (units of the gallery + 1,): their numbers; at index -1 (no candidate), -1.
+        subject = np.append(np.searchsorted(people, present), -1).astype(np.int32)
         effects = effects._replace(
             nearest=subject[effects.nearest], subject=subject[effects.subject]
         )
-        return cls(len(people), np.searchsorted(people, person), *effects, ranks)
+        number = np.searchsorted(people, person)
+        if units is not None:
+            # Without the unit of a probe, there is no search of the probe.
+            is_other = effects.subject != number[effects.probe]
+            of_pairs = {x: getattr(effects, x)[is_other] for x in _OF_PAIRS}
+            effects = effects._replace(**of_pairs)
+        return cls(len(people), number, *effects, ranks)
 
     @staticmethod
-    def subjects_of(scores: Scores) -> np.ndarray:
-        """Return the codes of the subjects of probes and gallery, in the order of their numbers."""
-        return np.union1d(scores.codes.probe, scores.codes.gallery)
+    def subjects_of(scores: Scores, units: np.ndarray | None = None) -> np.ndarray:
+        """Return the codes of the subjects of probes and gallery, in the order of their numbers.
+
+        With `units` (codes,), these are units.
+        """
+        subjects = np.union1d(scores.codes.probe, scores.codes.gallery)
+        return subjects if units is None else np.unique(units[subjects])
 
 
 def _before_mate(
@@ -113,10 +134,17 @@ class _Effects(NamedTuple):
     before: np.ndarray
 
 
-def _effects(scores: Scores, fusion: str | None, ties: Ties, ranks: int) -> _Effects:
+#: The arrays of pairs of a probe and a subject.
+_OF_PAIRS = ("probe", "subject", "closer", "tied", "before")
+
+
+def _effects(
+    scores: Scores, fusion: str | None, ties: Ties, ranks: int, unit: np.ndarray
+) -> _Effects:
+    """Return the effects of each unit; `unit` (subjects of the gallery,) has their numbers."""
     effects = []
     for block in blocks_of(scores, reported=False):
-        nearest, second, counts = _count_block(block, scores.gallery_order.starts, fusion)
+        nearest, second, counts = _count_block(block, scores.gallery_order.starts, fusion, unit)
         certain, possible = _before_mate(ties, *counts)
         # (probes, subjects): the best rank that the probe may have without the subject, for which
         # only candidates count that are certainly before the mate. A subject may change the rank
@@ -130,11 +158,12 @@ def _effects(scores: Scores, fusion: str | None, ties: Ties, ranks: int) -> _Eff
 
 
 def _count_block(
-    rows: Block, starts: np.ndarray, fusion: str | None
+    rows: Block, starts: np.ndarray, fusion: str | None, unit: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return each probe's nearest group and second distance, and counts as :func:`_up_to_mates`.
 
-    A group is the templates of a subject, whose columns begin at `starts` (subjects + 1,).
+    A group is the templates of the subjects of a unit. The columns of a subject begin at `starts`
+    (subjects + 1,), and its unit is in `unit` (subjects,).
     """
     row, column, distance = rows.genuine()
     mates = Mates(row - rows.order, column, distance, len(rows.probes), rejected=rows.rejected)
@@ -152,44 +181,51 @@ def _count_block(
         block = block.by_person(fusion)
         groups = np.arange(len(starts))  # a column for each subject
     best = mates.fused(fusion or "best")
-    counts = _up_to_mates(block.values, position, groups, best, mates.nearest_column)
-    return *_nearest_groups(block.values, groups), counts
+    unit_of_column = np.repeat(unit, np.diff(groups))
+    counts = _up_to_mates(block.values, position, unit_of_column, best, mates.nearest_column)
+    return *_nearest_groups(block.values, groups, unit), counts
 
 
 def _up_to_mates(
     values: np.ndarray,
     position: np.ndarray,
-    starts: np.ndarray,
+    unit: np.ndarray,
     best: np.ndarray,
     position_of_mate: np.ndarray,
 ) -> np.ndarray:
-    """Count the candidates of each group not beyond the best mate, int32 (3, rows, groups).
+    """Count the candidates of each unit not beyond the best mate, int32 (3, rows, units).
 
     The three numbers are: closer than the best mate; exactly as close; as close, and before it in
-    the gallery. `best` (rows,) is the distance of the best mate, `position_of_mate` (rows,) its
-    position in the gallery, and `position` (rows or 1, columns) the candidates' positions.
+    the gallery. `unit` (columns,) is the unit of each column, `best` (rows,) the distance of the
+    best mate, `position_of_mate` (rows,) its position in the gallery, and `position` (rows or 1,
+    columns) the candidates' positions.
     """
     # An entry for each candidate that is not beyond the best mate.
     row, column = np.nonzero(values <= best[:, None])
-    groups = len(starts) - 1
-    group = np.repeat(np.arange(groups), np.diff(starts))[column]
+    group = unit[column]
     is_tied = values[row, column] == best[row]
     position = np.broadcast_to(position, values.shape)[row, column]
     is_before = is_tied & (position < position_of_mate[row])
-    counts = np.zeros((3, *best.shape, groups), dtype=np.int32)
+    counts = np.zeros((3, *best.shape, int(unit.max(initial=-1)) + 1), dtype=np.int32)
     for count, is_counted in zip(counts, (~is_tied, is_tied, is_before), strict=True):
         np.add.at(count, (row[is_counted], group[is_counted]), 1)
     return counts
 
 
-def _nearest_groups(values: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the group of each row's nearest candidate (-1: none), and the second distance.
+def _nearest_groups(
+    values: np.ndarray, starts: np.ndarray, unit: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the unit of each row's nearest candidate (-1: none), and the second distance.
 
-    The second distance, float64 (rows,), is the distance of the nearest candidate of another group;
-    NaN without one.
+    The second distance, float64 (rows,), is the distance of the nearest candidate of another unit;
+    NaN without one. `unit` (groups,) is the unit of each group of columns.
     """
-    # (rows, groups): the distance of each group, NaN without an attempt.
+    # (rows, units): the distance of each unit, NaN without an attempt.
     distance = np.fmin.reduceat(values, starts[:-1], axis=1).astype(np.float64)
+    if len(unit) > int(unit.max()) + 1:
+        order = np.argsort(unit, kind="stable")
+        first = np.flatnonzero(np.diff(unit[order], prepend=-1))
+        distance = np.fmin.reduceat(distance[:, order], first, axis=1)
     nearest = np.argmax(distance == np.fmin.reduce(distance, axis=1)[:, None], axis=1)
     rows = np.arange(len(distance))
     has_candidate = ~np.isnan(distance[rows, nearest])

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+import scipy
 
-from bioeval.base.errors import ProtocolError, counted
+from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.messages import Message
 from bioeval.kernels.disjoint_units import match_in_order, match_most
 from bioeval.scores.arrays import row_spans
@@ -15,6 +16,7 @@ from bioeval.scores.attempts import attempted_cells, may_lack_comparisons
 from bioeval.scores.codes import Codes, cells_between, present
 from bioeval.scores.image_names import EXAMPLE_PATTERN
 from bioeval.scores.labels import without_type
+from bioeval.scores.missing import no_value, role_of
 
 if TYPE_CHECKING:
     from bioeval.scores.score_data import AnyScores, ScoreData
@@ -75,6 +77,37 @@ def require_people(scores: ScoreData, purpose: str = "", *, method: str | None =
         f"'{subject_pattern_of(scores)}' where the names of templates hold them; in Python, "
         f"subjects= to Scores.from_pairs{instead}"
     )
+
+
+def units_of_people(scores: ScoreData, column: str) -> np.ndarray:
+    """Return the unit of each code, int64 (codes,): people who share a value of a column.
+
+    If a person has several values, all people of these values are one unit. People without a known
+    value are a unit each.
+    """
+    codes = scores.codes
+    sides = [(codes.probe, scores.probe_meta), (codes.gallery, scores.gallery_meta)]
+    known = [column in meta for _, meta in sides]
+    if not any(known):
+        there = sorted({*scores.probe_meta} | {*scores.gallery_meta})
+        raise DataError(
+            f"`unit` is {column!r}, which is no column of the metadata; expected "
+            f"{', '.join(map(repr, there)) if there else 'metadata, which these scores lack'}"
+        )
+    person: list[int] = []
+    values: list[str] = []
+    for of_template, meta in sides:
+        if column in meta:
+            is_known = ~no_value(meta[column], role_of(column))
+            person += of_template[is_known].tolist()
+            values += meta[column][is_known].astype(str).tolist()
+    people = len(codes.values)
+    _, value = np.unique(values, return_inverse=True)
+    # People are joined to the values that their templates have.
+    joined = (np.ones(len(person)), (person, people + value.astype(np.int64)))
+    size = people + int(value.max(initial=-1)) + 1
+    graph = scipy.sparse.csr_array(joined, shape=(size, size))
+    return scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:people]
 
 
 def subject_pattern_of(scores: ScoreData) -> str:

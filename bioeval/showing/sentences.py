@@ -218,6 +218,8 @@ kind-or-classes-wrong!: the scores, of kind {kind}, are worse than chance (AUC {
     sample of attempts), and scores alone cannot say why: either they are of the other kind, or
     genuine and impostor scores were exchanged; find out which before you change either
 scores-not-counted: the scores cannot be evaluated: {why}
+interval-of-few-units!: people are left out together by `{unit}`, in only {units:count groups}:
+    intervals are {fault}
 interval-of-few-subjects!: only {subjects:count subjects}: intervals by subject ({method}) are
     {fault}
 dependent-attempts!: {method} intervals assume independent {attempts}, but {attempts} of one subject

@@ -89,6 +89,24 @@ class ErrorColumns:
         """
         return self._with_end_rows(self.failed)
 
+    def drawn(self, weights: np.ndarray) -> ErrorColumns:
+        """Return the rates with people drawn again, from the rates without each person.
+
+        The rates of a draw are those of the data, changed for each person as often as the person is
+        drawn (the infinitesimal jackknife: Efron 1982, The jackknife, the bootstrap and other
+        resampling plans, chapter 6), so that their variance is the jackknife's. The `weights`
+        (people, draws) say how often.
+        """
+        people = len(weights)
+        rates = []
+        for columns, monotone in ((self.far, np.maximum), (self.frr, np.minimum)):
+            others = columns[:, 1:]
+            change = others.mean(axis=1, keepdims=True) - others
+            drawn = columns[:, :1] + np.sqrt(1 - 1 / people) * (change @ (weights - 1.0))
+            drawn = np.column_stack([columns[:, 0], np.clip(drawn, 0.0, 1.0)])
+            rates.append(monotone.accumulate(drawn))
+        return ErrorColumns(*rates, self.failed, self.untied)
+
     @property
     def _n_thresholds(self) -> int:
         return len(self.far)

@@ -133,7 +133,8 @@ def enough_err(columns: np.ndarray, sample: Sample) -> np.ndarray:
     number = np.minimum(_erring_units(columns, sample), _erring_units(1 - columns, sample))
     is_uncertain = ((columns > ROUNDING) & (columns < 1 - ROUNDING)).all(axis=-1)
     shares = sample.shares_in(columns)
-    units = shares.sum(axis=-1) ** 2 / (shares**2).sum(axis=-1) / sample.sides
+    squares = np.maximum((shares**2).sum(axis=-1), _NOTHING)  # 0 without an attempt
+    units = shares.sum(axis=-1) ** 2 / squares / sample.sides
     # The margin is for rounding: six people who err alike are enough.
     return is_uncertain & (number >= np.minimum(LEAST_ERRING, units / 2) - 1e-9)
 

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import CONFIDENCE, check_confidence, require_choice, require_integer
+from bioeval.base.arguments import (
+    CONFIDENCE,
+    check_confidence,
+    require_choice,
+    require_integer,
+    require_text,
+)
+from bioeval.base.errors import DataError
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.results.variables import Variable, described
@@ -19,6 +26,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.results.dataset import VariableParts
+    from bioeval.scores.matrix import Scores
     from bioeval.stats.limits import Limits, RateCurve, Sample
 
 #: Methods that leave out people in turn, or draw people with replacement.
@@ -55,6 +63,10 @@ class IntervalMethod:
     random_state : int, None, numpy SeedSequence, Generator or RandomState
         Seed of a bootstrap. The same integer gives the same intervals on every platform; all tasks
         of an evaluation have the same replicates.
+    unit : str, optional
+        Column of metadata whose values are left out in turn, in place of people: people who share a
+        session, a device or an operator are not independent. People who share a value, also through
+        other people, are left out together. For the method ``"people"``.
 
     Raises
     ------
@@ -78,6 +90,7 @@ class IntervalMethod:
     confidence: float = CONFIDENCE
     replicates: int = REPLICATES
     random_state: RandomState = 0
+    unit: str | None = None
     #: The population of the intervals; empty: new people, or new attempts.
     about: str = field(default="", repr=False)
 
@@ -86,6 +99,10 @@ class IntervalMethod:
         object.__setattr__(self, "confidence", check_confidence(self.confidence))
         require_integer("replicates", self.replicates, low=100, of_draws=True)
         self.seed  # noqa: B018 (drawn once, and checked)
+        if self.unit is not None:
+            object.__setattr__(self, "unit", require_text("unit", self.unit))
+            if self.method != PEOPLE:
+                raise DataError(f'`unit` is for the method "people", not "{self.method}"')
 
     @cached_property
     def seed(self) -> np.random.SeedSequence:
@@ -116,6 +133,19 @@ class IntervalMethod:
     def for_this_gallery(self) -> IntervalMethod:
         """The same method for a fixed gallery."""
         return self._with(about="this gallery")
+
+    def units_of(self, scores: Scores) -> np.ndarray | None:
+        """Return the unit of each code of the subjects; None if people are left out one by one."""
+        if self.unit is None:
+            return None
+        from bioeval.scores.people import units_of_people
+
+        return units_of_people(scores, self.unit)
+
+    def left_out_with(self, scores: Scores, subjects: np.ndarray) -> np.ndarray:
+        """Return the codes by which subjects are left out; negative codes, of no person, stay."""
+        units = self.units_of(scores)
+        return subjects if units is None else np.where(subjects < 0, subjects, units[subjects])
 
     def weights(self, subjects: int, no_person: np.ndarray | None = None) -> np.ndarray:
         """Return the weights of subjects in the data and in each replicate, (subjects, columns).
@@ -190,6 +220,8 @@ class IntervalMethod:
             return []
         about = {"subjects": people, "method": self.method}
         fault = "not defined" if people < 2 else "too narrow"
+        if self.unit is not None:
+            return [Message("interval-of-few-units", units=people, unit=self.unit, fault=fault)]
         return [Message("interval-of-few-subjects", **about, fault=fault)]
 
     def groups(self, people: int) -> list[Message]:
@@ -205,7 +237,7 @@ class IntervalMethod:
         unit = "attempts"
         about = "new attempts"
         if self.by_subject:
-            unit = "people"
+            unit = self.unit or "people"
             about = "new people"
         attrs: dict[str, str | int | float] = {
             "interval_method": self.method,
@@ -219,16 +251,32 @@ class IntervalMethod:
 
 
 def interval_of(
-    interval: str | IntervalMethod | None, among: Sequence[str] = METHODS
+    interval: str | IntervalMethod | None,
+    among: Sequence[str] = METHODS,
+    *,
+    takes_unit: bool = False,
 ) -> IntervalMethod | None:
     """Return the method of an argument `interval`; None for a result without intervals."""
-    return None if interval is None else required_interval(interval, among)
+    if interval is None:
+        return None
+    return required_interval(interval, among, takes_unit=takes_unit)
 
 
-def required_interval(interval: object, among: Sequence[str]) -> IntervalMethod:
-    """Return the method of an argument `interval`, which must be `among` some methods."""
+def required_interval(
+    interval: object, among: Sequence[str], *, takes_unit: bool = False
+) -> IntervalMethod:
+    """Return the method of an argument `interval`, which must be `among` some methods.
+
+    `takes_unit` says whether the call can leave out other units than people.
+    """
     if isinstance(interval, IntervalMethod):
         require_choice("interval", interval.method, among)
+        if interval.unit is not None and not takes_unit:
+            raise DataError(
+                f"`interval` has the unit {interval.unit!r}, but here people are left out one by "
+                "one; units are for verification, identification, re-identification, `compare`, "
+                "`study_threshold` and `check_promise`"
+            )
         return interval
     require_choice("interval", interval, among)
     return IntervalMethod(str(interval))

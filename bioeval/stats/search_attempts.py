@@ -229,10 +229,13 @@ def impostor_attempts_of_new_people(
     """
     nearest = left_out.nearest[searches.probe]
     second_distance = left_out.second[searches.probe]  # NaN: no other subject
-    is_only = np.isnan(second_distance)
-    lost = searches.hits._replace(person=nearest)
-    unit = np.ones(int((~is_only).sum()))
-    gained = Hits(nearest[~is_only], second_distance[~is_only], unit, -unit)
+    # Without the unit of the person who searches, there is no search.
+    is_other = nearest != left_out.person[searches.probe]
+    is_only = is_other & np.isnan(second_distance)
+    has_second = is_other & ~is_only
+    lost = searches.hits._replace(person=nearest).select(is_other)
+    unit = np.ones(int(has_second.sum()))
+    gained = Hits(nearest[has_second], second_distance[has_second], unit, -unit)
     return people.attempts(searches, lost.joined(gained), nearest[is_only])
 
 

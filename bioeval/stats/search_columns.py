@@ -296,36 +296,18 @@ class SearchColumns:
         """Return DIR at FAR targets of rank 1 with people drawn again, (targets, replicates).
 
         Without one person, scores with steps keep their threshold; with people drawn again they do
-        not. FAR and DIR of a draw are the rates of the data, changed for each person as often as
-        the person is drawn (the infinitesimal jackknife: Efron 1982, The jackknife, the bootstrap
-        and other resampling plans, chapter 6); their variance is the jackknife's. `is_person`
-        (people,) has the people who are drawn.
+        not. `is_person` (people,) has the people who are drawn.
         """
         errors = self.curve().curve
-        people = int(is_person.sum())
-        weights = self.options.weights(people)[:, 1:]
-        without = [x[:, 1:][:, is_person] for x in (errors.far, errors.frr)]
-        parts = []
+        is_kept = np.append(True, is_person)
+        errors = ErrorColumns(errors.far[:, is_kept], errors.frr[:, is_kept], errors.failed)
+        weights = self.options.weights(int(is_person.sum()))[:, 1:]
         step = max(1, MOST_CELLS // max(len(self.grid), 1))
+        parts = []
         for first in range(0, weights.shape[1], step):
-            extra = weights[:, first : first + step] - 1.0
-            far, missed = (
-                np.clip(
-                    rates[:, :1]
-                    + np.sqrt(1 - 1 / people)
-                    * ((others.mean(axis=1, keepdims=True) - others) @ extra),
-                    0.0,
-                    1.0,
-                )
-                for rates, others in zip((errors.far, errors.frr), without, strict=True)
-            )
-            drawn = ErrorColumns(
-                np.maximum.accumulate(far), np.minimum.accumulate(missed), errors.failed
-            )
-            parts.append([drawn.frr_at_far(float(x), self._every_score) for x in targets])
-        missed = np.concatenate([np.reshape(x, (len(targets), -1)) for x in parts], axis=1)
-        data = [errors.frr_at_far(float(x), self._every_score)[0] for x in targets]
-        return np.clip(values[:, None] + np.reshape(data, (-1, 1)) - missed, 0.0, 1.0)
+            drawn = errors.drawn(weights[:, first : first + step])
+            parts.append(self._dir_at_targets(drawn, targets, values)[:, 1:])
+        return np.concatenate(parts, axis=1) if parts else np.empty((len(targets), 0))
 
     def messages(self, ranks: int) -> list[Message]:
         """Return messages on intervals that are missing or not reliable."""

@@ -199,8 +199,8 @@ def verification_intervals(
     limits, remarks = columns.limits()
     limits["far"] = columns.curve.far.limits_at(dataset["far"].values)
     limits["frr"] = columns.curve.frr.limits_at(dataset["frr"].values)
-    people = int(np.count_nonzero(~columns.people.no_person))
-    remarks = [*options.few_people(people), *options.groups(people), *remarks]
+    sampled = columns.sampled
+    remarks = [*options.few_people(sampled), *options.groups(sampled), *remarks]
     subjects = (), np.asarray(columns.subjects, np.int64), VERIFICATION["genuine_subjects"].attrs
     added = unchecked({"genuine_subjects": subjects})
     return _with_limits(dataset, limits, remarks, options).assign(added.variables)
@@ -266,6 +266,7 @@ class VerificationColumns:
     made: AttemptsMade  # impostor attempts of each person; of each group, by layer
     without: Columns  # without each person, (..., 1 + people); empty if the method resamples
     replicates: Columns  # with people drawn again, (..., 1 + replicates); empty if nobody is drawn
+    units: np.ndarray | None = None  # the unit with which each person is left out; None: alone
 
     @classmethod
     @stage("intervals")
@@ -286,12 +287,16 @@ class VerificationColumns:
         # The limit of the EER bounds the limit of the AUC.
         all_measures = dict.fromkeys((EER, *(measures or curve_measures())))
         defined = [x for x in all_measures if x.is_defined(verified.points)]
-        _, groups = groups_of_people(people.no_person)
+        units = options.units_of(verified.scores)
+        if units is not None:
+            units = units[people.of_code >= 0]  # by person, in the order of codes
+        _, groups = groups_of_people(people.no_person, units)
         grid = CountedThresholds.of_measures(verified, defined, groups + 1)
         counted_at = grid.with_genuine_rows
         drawn_at = counted_at
         weights = None
-        if options.resamples if drawn is None else drawn:
+        is_drawn = options.resamples if drawn is None else drawn
+        if is_drawn and units is None:
             weights = options.weights(people.number, people.no_person)
             if len(counted_at) * weights.shape[1] > MOST_DRAWN:
                 drawn_at = grid.thresholds
@@ -299,7 +304,7 @@ class VerificationColumns:
         if options.resamples:
             counted_at = drawn_at
         else:
-            made = AttemptsOfEach(people.no_person, len(counted_at) + 1)
+            made = AttemptsOfEach(people.no_person, len(counted_at) + 1, units)
         forms = None
         if weights is not None:
             layers = np.append(drawn_at.searchsorted(counted_at), len(drawn_at)).astype(np.int32)
@@ -316,7 +321,28 @@ class VerificationColumns:
             needed = [x for x in defined if options.resamples or x.scalar.quantile]
             values = grid.measured(needed, curve, drawn_at)
             replicates = Columns(curve.at_rows(drawn_at.searchsorted(grid.thresholds)), values)
-        return cls(verified, people, options, grid, counted_at, genuine, made, without, replicates)
+        elif is_drawn:
+            curve = without.curve.drawn(options.weights(groups)[:, 1:])
+            needed = [x for x in defined if x.scalar.quantile]
+            replicates = Columns(curve, grid.measured(needed, curve, grid.thresholds))
+        return cls(
+            verified, people, options, grid, counted_at, genuine, made, without, replicates, units
+        )
+
+    @property
+    def sampled(self) -> int:
+        """The number of people, or of units in which they are left out."""
+        is_person = ~self.people.no_person
+        if self.units is None:
+            return int(np.count_nonzero(is_person))
+        return len(np.unique(self.units[is_person]))
+
+    def by_unit(self, numbers: np.ndarray) -> np.ndarray:
+        """Return sums over the people of each unit, of numbers by person without distractors."""
+        if self.units is None:
+            return numbers
+        _, unit = np.unique(self.units[~self.people.no_person], return_inverse=True)
+        return np.bincount(unit, numbers)
 
     @property
     def persons(self) -> AttemptsOfEach:
@@ -333,7 +359,7 @@ class VerificationColumns:
     def _samples(self) -> dict[AttemptClass, Sample]:
         people = ~self.people.no_person
         genuine_attempts = np.bincount(self.genuine.person, minlength=len(people))
-        probing, claimed = self.made.made[:, people]
+        probing, claimed = map(self.by_unit, self.made.made[:, people])
         sides = probing, claimed, probing + claimed
         of_probes, of_claimed, of_both = map(kish, sides)
         compared = self.verified.compared
@@ -344,6 +370,8 @@ class VerificationColumns:
             # Pairs of people with unequal numbers of attempts are worth fewer pairs.
             (p, c, b) = (max(np.count_nonzero(x), 1) for x in sides)
             pairs = compared.pairs * max(of_probes / p * of_claimed / c, (of_both / b) ** 2)
+            if self.units is not None:
+                pairs *= (self.sampled / max(np.count_nonzero(people), 1)) ** 2
         shares: dict[AttemptClass, np.ndarray | None] = {"genuine": None, "impostor": None}
         if isinstance(self.made, AttemptsOfEach):
             of_group = self.made.shares(genuine_attempts)
@@ -353,7 +381,10 @@ class VerificationColumns:
             }
         return {
             "genuine": Sample(
-                self._genuine_comparisons, kish(genuine_attempts[people]), 1, shares["genuine"]
+                self._genuine_comparisons,
+                kish(self.by_unit(genuine_attempts[people])),
+                1,
+                shares["genuine"],
             ),
             "impostor": Sample(
                 self._impostor_comparisons,

@@ -219,9 +219,9 @@ class AttemptsOfEach(AttemptsMade):
     `groups`.
     """
 
-    def __init__(self, no_person: np.ndarray, layers: int):
+    def __init__(self, no_person: np.ndarray, layers: int, units: np.ndarray | None = None):
         super().__init__(len(no_person))
-        self.group, self.groups = groups_of_people(no_person)
+        self.group, self.groups = groups_of_people(no_person, units)
         self._all = np.zeros(layers, dtype=np.int64)  # attempts in each layer
         #: Attempts in which each group takes part; the last column is for no person.
         self._each = np.zeros((layers, self.groups + 1), dtype=np.int64)

@@ -23,13 +23,19 @@ def groups_of(people: int) -> np.ndarray:
     return np.arange(people) * min(people, GROUPS) // max(people, 1)
 
 
-def groups_of_people(no_person: np.ndarray) -> tuple[np.ndarray, int]:
+def groups_of_people(
+    no_person: np.ndarray, units: np.ndarray | None = None
+) -> tuple[np.ndarray, int]:
     """Return the group with which each subject is left out, and the number of groups.
 
+    The people of a unit are in one group; without `units` (subjects,), each person is one.
     Templates of no person, such as distractors, are never left out: their group is the number of
     groups.
     """
-    group = groups_of(int((~no_person).sum()))
+    person = np.arange(int((~no_person).sum()))
+    if units is not None:
+        _, person = np.unique(units[~no_person], return_inverse=True)
+    group = groups_of(int(person.max(initial=-1)) + 1)[person]
     groups = int(group.max(initial=-1)) + 1
     group_of_subject = np.full(len(no_person), groups)
     group_of_subject[~no_person] = group

@@ -144,31 +144,44 @@ class FarCurve:
 class JudgedAttempts:
     """Verification of single templates, with one-sided limits of FAR and FRR."""
 
-    def __init__(self, scores: Scores, confidence: float, thresholds: np.ndarray | None = None):
-        """Count the attempts without each person; `thresholds` of the user are counted as well."""
+    def __init__(
+        self,
+        scores: Scores,
+        confidence: float,
+        thresholds: np.ndarray | None = None,
+        unit: str | None = None,
+    ):
+        """Count the attempts without each person, or each unit of people.
+
+        The `thresholds` of the user are counted as well.
+        """
         self.confidence = confidence
+        self._unit = unit
         self.verified = verify(
             scores, wanted=PointsWanted(np.empty(0), np.empty((0, 3)), False), thresholds=thresholds
         )
         self.verified.find_points(symmetric=None, with_thresholds=False)
-        method = IntervalMethod(PEOPLE)
+        method = IntervalMethod(PEOPLE, unit=unit)
         columns = VerificationColumns.count(self.verified, method, [EER])
         self.curve = columns.one_sided(confidence)
         is_person = ~columns.people.no_person
-        probing, claimed = columns.persons.made[:, is_person] > 0
+        probing, claimed = (columns.by_unit(x) > 0 for x in columns.persons.made[:, is_person])
         self._thresholds = columns.grid.usual
-        self.genuine_people = len(np.unique(columns.genuine.person))  # people with genuine attempts
+        genuine = np.bincount(columns.genuine.person, minlength=len(is_person))[is_person]
+        # People, or units of people, with genuine attempts.
+        self.genuine_people = int(np.count_nonzero(columns.by_unit(genuine)))
         self._impostor_people = int((probing | claimed).sum())  # people with impostor attempts
         self._sides = (probing, claimed)
 
     @property
     def refusal(self) -> Message | None:
         """The message on too few people for limits of FAR, perhaps on one side; None if enough."""
+        who = "people" if self._unit is None else f"values of {self._unit!r}"
         people_on_smaller_side = int(min(x.sum() for x in self._sides))
         if self._impostor_people < FEWEST:
-            return too_few(self._impostor_people, "people with impostor attempts")
+            return too_few(self._impostor_people, f"{who} with impostor attempts")
         if self.verified.scores.layout != "pairs" and people_on_smaller_side < FEWEST:
-            return too_few(people_on_smaller_side, "people on one side of the comparisons")
+            return too_few(people_on_smaller_side, f"{who} on one side of the comparisons")
         return None
 
     @property
@@ -682,6 +695,7 @@ def check_promise(
     promise: str | Sequence[str] = "far=0.01",
     *,
     confidence: float = 0.95,
+    unit: str | None = None,
 ) -> xr.Dataset:
     """Say whether data show, refute or leave open that a rate is at most a number.
 
@@ -699,6 +713,9 @@ def check_promise(
         rate is above 0 and below 1.
     confidence : float
         Confidence of each one-sided limit.
+    unit : str, optional
+        Column of metadata of which limits leave out a value in turn, as for
+        :class:`bioeval.stats.IntervalMethod`; people by default.
 
     Returns
     -------
@@ -748,7 +765,7 @@ def check_promise(
     threshold = require_number("threshold", threshold)
     distance = float(to_internal(np.array([threshold]), scores.kind)[0])
     with steps_reported():
-        attempts = JudgedAttempts(scores, confidence, np.array([threshold]))
+        attempts = JudgedAttempts(scores, confidence, np.array([threshold]), unit)
         far, frr = attempts.rates(distance)
     following = float(attempts.verified.attempts.next_scores(distance))
     beyond = beyond_scores(threshold, far, frr, following)
@@ -758,8 +775,9 @@ def check_promise(
     judged: dict[str, tuple[float, Judged]] = {}  # the rate at the threshold, and its limits
     for name in dict.fromkeys(x.name for x in rules):
         if name == "frr" and attempts.genuine_people < FEWEST:
+            who = "people" if unit is None else f"values of {unit!r}"
             raise ProtocolError(
-                f"there are only {attempts.genuine_people} people with genuine attempts; at "
+                f"there are only {attempts.genuine_people} {who} with genuine attempts; at "
                 f"least {FEWEST} are needed"
             )
         if name == "far" and attempts.refusal is not None:
@@ -783,6 +801,7 @@ def check_promise(
         messages.append(kinds_of_people_absent(max(x.people for x in verdicts)))
     attrs = about_attrs(Provenance.from_scores(scores), "promise", "promise", messages)
     attrs |= {"confidence": confidence, "interval_method": "people", "limits": "one-sided"}
+    attrs["interval_unit"] = unit or "people"
     attrs["chosen_on"] = "given"
     coordinates = {"promise": np.array([str(rule) for rule in rules])}
     return dataset(variables, PROMISE, coordinates, attrs)

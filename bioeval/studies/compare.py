@@ -413,7 +413,7 @@ def compare(
                 )
         corrected = required_interval("nadeau-bengio" if interval == PEOPLE else interval, (FOLDS,))
         return _compared_folds(folds, measures, corrected, adjust)
-    method = required_interval(interval, (PEOPLE,))
+    method = required_interval(interval, (PEOPLE,), takes_unit=True)
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
     far_numbers = check_targets(far_targets)
     frr_numbers = check_targets(frr_targets, "frr_targets")
@@ -1049,18 +1049,25 @@ def _measured_searches(
     # Each person is left out as probe and in the gallery; of few people, as probe alone.
     cms_ranks = {int(x) for x in wanted.numbers("cms")}
     ranks = sorted({1, *cms_ranks})
-    is_person = ~scores.codes.no_person[LeftOut.subjects_of(scores)]
+    units = interval.units_of(scores)
+    subjects = LeftOut.subjects_of(scores)
+    is_person = ~scores.codes.no_person[subjects]
+    if units is not None:
+        is_person = np.isin(LeftOut.subjects_of(scores, units), units[subjects[is_person]])
     arguments = searches, search.ties, interval, search.impostors
     is_used: slice | np.ndarray = slice(None)
     if int(is_person.sum()) < FEWEST:
         population = THIS_GALLERY
         person = np.where(people_of_probes(scores) < 0, -1, scores.codes.probe)
+        person = interval.left_out_with(scores, person)
         counted = SearchColumns.for_probes(*arguments, subjects=person)
     else:
         population = NEW_PEOPLE
         is_used = np.append(True, is_person)  # columns without a distractor are not used
         with rows_reported_to(None):
-            without_each = LeftOut.from_searches(searches, scores, search.ties, ranks=ranks[-1])
+            without_each = LeftOut.from_searches(
+                searches, scores, search.ties, ranks=ranks[-1], units=units
+            )
         counted = SearchColumns.for_new_people(*arguments, left_out=without_each)
 
     measures = []

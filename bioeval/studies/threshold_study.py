@@ -649,7 +649,7 @@ def study_threshold(
         assure = check_assurance(assure, rule)
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
-    method = required_interval(interval, BY_PEOPLE)
+    method = required_interval(interval, BY_PEOPLE, takes_unit=not (is_open_set and assure))
     splitter = splitter_of_study(scores, folds, repeats, random_state, task)
 
     # The threshold on all data, and the thresholds of the folds.
@@ -663,7 +663,7 @@ def study_threshold(
     assured = None
     if assure is not None:
         if counted.others is None:
-            curve = JudgedAttempts(scores, assure).far_curve()
+            curve = JudgedAttempts(scores, assure, unit=method.unit).far_curve()
         else:
             curve = counted.others.far_curve(assure)
         assured = assured_threshold(curve, rule.values[0])

@@ -108,15 +108,18 @@ class SearchCounted:
         people = left_out = None
         if interval_method.by_subject:
             require_people(self.scores, method=interval_method.method)
-            people = people_of_probes(self.scores)
+            people = interval_method.left_out_with(self.scores, people_of_probes(self.scores))
             if not interval_method.resamples:
-                left_out = self._without_each_subject()
+                left_out = self._without_each_subject(interval_method.units_of(self.scores))
         if isinstance(self.task, OpenSet):
             return open_set_intervals(dataset, self.searches, people, interval_method, left_out)
         return closed_set_intervals(dataset, self.searches, people, interval_method, left_out)
 
-    def _without_each_subject(self) -> LeftOut | None:
-        """Return the searches without each subject; None unless both sides have the same people."""
+    def _without_each_subject(self, units: np.ndarray | None) -> LeftOut | None:
+        """Return the searches without each subject; None unless both sides have the same people.
+
+        With `units` (codes,), the subjects of a unit are left out together.
+        """
         from bioeval.counting.left_out import LeftOut
 
         codes = self.scores.codes
@@ -125,7 +128,7 @@ class SearchCounted:
             np.unique(codes.probe), np.unique(codes.gallery)
         )
         if same_people and not codes.no_person.any() and ties not in self.left_out_by_ties:
-            left_out = LeftOut.from_searches(self.searches, self.scores, ties)
+            left_out = LeftOut.from_searches(self.searches, self.scores, ties, units=units)
             self.left_out_by_ties[ties] = left_out
         return self.left_out_by_ties.get(ties)
 
@@ -227,7 +230,7 @@ def open_set(
     >>> ds.far.values
     array([0., 0., 1.])
     """
-    interval_method = interval_of(interval)
+    interval_method = interval_of(interval, takes_unit=True)
     options = OpenSet(
         impostors=impostors,
         rank_unit=rank_unit,
@@ -307,7 +310,7 @@ def closed_set(
     >>> be.closed_set(be.Scores(d, people), gallery="single").cms.values
     array([0.875, 1.   ])
     """
-    interval_method = interval_of(interval)
+    interval_method = interval_of(interval, takes_unit=True)
     options = ClosedSet(
         rank_unit=rank_unit,
         fusion=fusion,

@@ -160,7 +160,7 @@ def verification(
     >>> print(f"{ds.eer:.3f} [{ds.eer_low:.3f}, {ds.eer_high:.3f}]")
     0.039 [0.022, 0.063]
     """
-    interval_method = interval_of(interval)
+    interval_method = interval_of(interval, takes_unit=True)
     require_all_scores(scores)
     scores = scores.loaded()  # operating points may take another pass
     points = PointsWanted(

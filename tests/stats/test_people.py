@@ -372,7 +372,12 @@ def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, tie
             ]
             places = [[rate[t], *(x[t] for x in rates)] for t in range(len(grid))]
             limits = naive_limits.curve(
-                places, scores.shape[0], PEOPLE / sides, sides, least=PEOPLE / 2
+                places,
+                scores.shape[0],
+                PEOPLE / sides,
+                sides,
+                least=PEOPLE / 2,
+                shares=[1 / PEOPLE] * PEOPLE,  # of the searches
             )
             expected = np.array([limits(x) for x in rate])
             np.testing.assert_allclose(low, expected[:, 0], atol=1e-7)
@@ -483,3 +488,125 @@ def test_distinct_pairs_of_people_are_sorted_in_growing_batches(number, most, mo
     assert [*zip(low.tolist(), high.tolist(), strict=True)] == expected
     assert probe.parts <= most
     assert people.distinct_pairs(probe.values[:0], probe.values[:0], 0).shape == (2, 0)
+
+
+def in_sessions() -> be.Scores:
+    """People in sessions of three."""
+    scores = crowd()
+    session = np.array([f"day {x}" for x in np.arange(36) // 9])
+    return be.Scores(
+        scores.values,
+        scores.probe_labels,
+        probe_meta={"session": session, "alone": scores.probe_labels},
+    )
+
+
+def without_session(scores: be.Scores, session: str) -> be.Scores:
+    remaining = np.flatnonzero(scores.probe_meta["session"] != session)
+    return scores.select(remaining, remaining)
+
+
+SESSIONS = be.stats.IntervalMethod("people", unit="session")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_sessions_are_left_out_whole():
+    scores = in_sessions()
+    sessions = np.unique(scores.probe_meta["session"])
+    ds = be.verification(scores, interval=SESSIONS)
+    assert ds.attrs["interval_unit"] == "session"
+    values = [float(be.verification(without_session(scores, x)).auc) for x in sessions]
+    expected = naive_limits.student([float(ds.auc), *values], len(sessions) / 2)
+    at_least = (1 - ds.eer_high.item()) ** 2
+    assert ds.auc_low.item() == pytest.approx(max(expected[0], at_least), abs=1e-9)
+    assert ds.auc_high.item() == pytest.approx(expected[1], abs=1e-9)
+    closed = be.closed_set(scores, interval=SESSIONS, max_rank=3)
+    others = [be.closed_set(without_session(scores, x)) for x in sessions]
+    places = [
+        [float(x.cms[min(k, x.sizes["rank"] - 1)]) for x in (be.closed_set(scores), *others)]
+        for k in range(be.closed_set(scores).sizes["rank"])
+    ]
+    units = len(sessions)
+    limits = naive_limits.curve(places, scores.shape[0], units, 1, least=units / 2)
+    expected = np.array([limits(x) for x in closed.cms.values])
+    np.testing.assert_allclose(closed.cms_low, expected[:, 0], atol=1e-9)
+    np.testing.assert_allclose(closed.cms_high, expected[:, 1], atol=1e-9)
+    message = arguments(ds, "interval-of-few-units")
+    assert (message["units"], message["unit"]) == (4, "session")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("ties", ["pessimistic", "expected"])
+def test_limits_of_searches_are_those_of_galleries_without_each_session(ties):
+    scores = in_sessions()
+    grid = np.unique(scores.values)
+    ds = be.open_set(scores, thresholds=grid, interval=SESSIONS, max_rank=1, ties=ties)
+    sessions = np.unique(scores.probe_meta["session"])
+    others = [
+        be.open_set(without_session(scores, x), thresholds=grid, max_rank=1, ties=ties)
+        for x in sessions
+    ]
+    units = len(sessions)
+    for name, sides in (("far", 2), ("dir", 1)):
+        rates = [np.ravel(x[name].values) for x in (ds, *others)]
+        places = [[x[t] for x in rates] for t in range(len(grid))]
+        limits = naive_limits.curve(
+            places,
+            scores.shape[0],
+            units / sides,
+            sides,
+            least=units / 2,
+            shares=[1 / units] * units,  # of the searches
+        )
+        expected = np.array([limits(x) for x in rates[0]])
+        np.testing.assert_allclose(np.ravel(ds[f"{name}_low"]), expected[:, 0], atol=1e-7)
+        np.testing.assert_allclose(np.ravel(ds[f"{name}_high"]), expected[:, 1], atol=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_units_of_one_person_are_people():
+    scores = in_sessions()
+    alone = be.stats.IntervalMethod("people", unit="alone")
+    for task in (be.verification, be.open_set, be.closed_set):
+        of_units, of_people = (task(scores, interval=x) for x in (alone, "people"))
+        for name in of_people.data_vars:
+            np.testing.assert_array_equal(of_units[name], of_people[name], err_msg=str(name))
+    systems = {"a": scores, "b": in_sessions()}
+    measures = ["auc", "recognition_rate"]
+    of_units, of_people = (
+        be.compare(systems, measures=measures, interval=x) for x in (alone, "people")
+    )
+    np.testing.assert_array_equal(of_units.auc_low, of_people.auc_low)
+    promises = ["far=0.1", "frr=0.3"]
+    of_units = be.check_promise(scores, 5.5, promises, unit="alone")
+    of_people = be.check_promise(scores, 5.5, promises)
+    assert (of_units.far_high, of_units.frr_low) == (of_people.far_high, of_people.frr_low)
+    of_sessions = be.check_promise(scores, 5.5, promises, unit="session")
+    assert of_sessions.far_high > of_people.far_high and of_sessions.frr_low < of_people.frr_low
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_people_who_share_a_value_through_others_are_one_unit():
+    scores = crowd(people=4, each=2)
+    session = np.array(["a", "a", "a", "b", "b", "c", "d", "d"])  # of each template
+    labels = np.repeat(np.arange(4), 2)
+    joined = be.Scores(scores.values, labels, probe_meta={"session": session})
+    parts = be.Scores(scores.values, labels, probe_meta={"session": np.repeat([0, 0, 0, 1], 2)})
+    for task in (be.verification, be.closed_set):
+        one, other = (task(x, interval=SESSIONS) for x in (joined, parts))
+        names = [x for x in one.data_vars if str(x).endswith(("_low", "_high"))]
+        for name in names:
+            np.testing.assert_array_equal(one[name], other[name], err_msg=str(name))
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda x: be.verification(x, interval=SESSIONS), "'session', which is no column"),
+        (lambda x: be.stats.IntervalMethod("wilson", unit="session"), 'for the method "people"'),
+        (lambda x: be.judge_threshold(x, x, interval=SESSIONS), "people are left out one by one"),
+    ],
+)
+def test_units_that_cannot_be_are_refused(call, says):
+    with pytest.raises(be.DataError, match=says):
+        call(crowd(people=4))

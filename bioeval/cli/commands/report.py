@@ -252,7 +252,7 @@ class _SystemOfPage:
         from bioeval.studies.assurance import check_promise
 
         self.run.stages("checking the promise")
-        settings = {"confidence": self.run.settings["confidence"]}
+        settings = {name: self.run.settings[name] for name in ("confidence", "unit")}
         checked = check_promise(self.under_card, threshold, self.requested["promise"], **settings)
         fail_if_refuted(self.run, checked)
         return {"promise": checked}

@@ -140,7 +140,7 @@ def _check_promises(run: Run, data: str, second: str | None, options: dict[str, 
     if "threshold" not in options:
         raise DataError("--promise needs the threshold that it is about: --threshold T")
     threshold: float = options["threshold"]
-    settings = {"confidence": run.settings["confidence"]}
+    settings = {name: run.settings[name] for name in ("confidence", "unit")}
     checked = check_promise(scores, threshold, options["promise"], **settings)
     _finish_with_curves(run, checked, scores, options)
     fail_if_refuted(run, checked)

@@ -235,7 +235,7 @@ class ReidCounts:
 
         if interval_method.by_subject:
             require_people(self.candidates.scores, method=interval_method.method)
-        people = self.candidates.identity
+        people = interval_method.left_out_with(self.candidates.scores, self.candidates.identity)
         return query_mean_intervals(dataset, self.measures(), people, self.table, interval_method)
 
     def measures(self, *, curves: bool = True) -> QueryMeasures:

@@ -564,7 +564,7 @@ def gom(
     (array([0.67, 1.  ]), array([0. , 0.2]))
     """
     require_scores(scores)
-    interval_method = interval_of(interval)
+    interval_method = interval_of(interval, takes_unit=True)
     per_query = require_flag("per_query", per_query)
     require_all_scores(scores)
     options = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}

@@ -182,7 +182,7 @@ def reid(
     )
     scores = with_exclusions(scores, rules)
     per_query = require_flag("per_query", per_query)
-    interval_method = interval_of(interval)
+    interval_method = interval_of(interval, takes_unit=True)
     counting = plan_reid(scores, rules, thresholds, max_rank)
     with rows_reported():
         counts = counting(per_query=per_query)
