@@ -98,14 +98,16 @@ class ErrorColumns:
         (people, draws) say how often.
         """
         people = len(weights)
-        rates = []
-        for columns, monotone in ((self.far, np.maximum), (self.frr, np.minimum)):
+
+        def of_draws(columns: np.ndarray) -> np.ndarray:
             others = columns[:, 1:]
             change = others.mean(axis=1, keepdims=True) - others
             drawn = columns[:, :1] + np.sqrt(1 - 1 / people) * (change @ (weights - 1.0))
-            drawn = np.column_stack([columns[:, 0], np.clip(drawn, 0.0, 1.0)])
-            rates.append(monotone.accumulate(drawn))
-        return ErrorColumns(*rates, self.failed, self.untied)
+            return np.column_stack([columns[:, 0], np.clip(drawn, 0.0, 1.0)])
+
+        far = np.maximum.accumulate(of_draws(self.far))
+        frr = np.minimum.accumulate(of_draws(self.frr))
+        return ErrorColumns(far, frr, self.failed, self.untied)
 
     @property
     def _n_thresholds(self) -> int:

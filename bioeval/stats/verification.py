@@ -368,10 +368,10 @@ class VerificationColumns:
             numbers = of_probes, of_claimed, of_both / 2
             disjoint = min(compared.disjoint, *(x for x in numbers if x), np.inf)
             # Pairs of people with unequal numbers of attempts are worth fewer pairs.
-            (p, c, b) = (max(np.count_nonzero(x), 1) for x in sides)
+            (p, c, b) = (max(int(np.count_nonzero(x)), 1) for x in sides)
             pairs = compared.pairs * max(of_probes / p * of_claimed / c, (of_both / b) ** 2)
             if self.units is not None:
-                pairs *= (self.sampled / max(np.count_nonzero(people), 1)) ** 2
+                pairs *= (self.sampled / max(int(np.count_nonzero(people)), 1)) ** 2
         shares: dict[AttemptClass, np.ndarray | None] = {"genuine": None, "impostor": None}
         if isinstance(self.made, AttemptsOfEach):
             of_group = self.made.shares(genuine_attempts)

@@ -704,7 +704,7 @@ class _Study:
             counted.people, rule, counted.folds, divides_people=divides_people(self.scores)
         )
         if needs.variables:
-            is_shown = {rule.name: int(needs.are_shown)}
+            is_shown: dict[str, int] = {str(rule.name): int(needs.are_shown)}
             variables |= variables_over(
                 ("part",),
                 **{f"{x}{SUPPORTED}": [is_shown.get(x, 1), int(unshown is None)] for x in RATES},

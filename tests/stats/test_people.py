@@ -329,7 +329,7 @@ def test_whether_enough_err_is_judged_by_the_attempts_of_each():
     ds = be.verification(scores, thresholds=[1.0], interval="people")
     own = templates * (templates - 1) / 2
     assert naive_limits.kish(own) < 2.3
-    assert ds.frr_low < 0.05 and ds.frr_high > 0.5
+    assert ds.frr_high > 0.7
     equal = be.verification(spread(20, 5, seed=1), thresholds=[1.0], interval="people")
     assert equal.frr_high - equal.frr_low < 0.5 * (ds.frr_high - ds.frr_low)
 
@@ -582,7 +582,7 @@ def test_units_of_one_person_are_people():
     of_people = be.check_promise(scores, 5.5, promises)
     assert (of_units.far_high, of_units.frr_low) == (of_people.far_high, of_people.frr_low)
     of_sessions = be.check_promise(scores, 5.5, promises, unit="session")
-    assert of_sessions.far_high > of_people.far_high and of_sessions.frr_low < of_people.frr_low
+    assert of_sessions.far_high > of_people.far_high and of_sessions.frr_high > of_people.frr_high
 
 
 @pytest.mark.filterwarnings("ignore")
