@@ -32,8 +32,8 @@ def plain(markup: str) -> str:
 
 def answer(text: str) -> list[str]:
     """The sentences of the answer of a page."""
-    above = text[text.index('<section id="answer"') :].partition('<div id="threshold">')[0]
-    return [plain(x) for x in re.findall(r"<p>(.*?)</p>", above, re.S)]
+    first = text[text.index('<section id="answer"') :].partition("</section>")[0]
+    return [plain(x) for x in re.findall(r"<p>(.*?)</p>", first, re.S)]
 
 
 def rates(text: str) -> list[dict[str, str]]:

@@ -25,9 +25,11 @@ from bioeval.plot.display import Display
 from bioeval.plot.files import PlotFile, plot_files, svg_text
 from bioeval.plot.plot_style import GRID, PALETTE, SHADE, SHADES, Style
 from bioeval.plot.score_plots import draw_histograms
+from bioeval.plot.systems import joined
 from bioeval.plot.worst_pair_plots import worst_pairs
 from bioeval.results.histogram import ScoreHistograms
 from bioeval.showing.images import Images
+from bioeval.showing.text import Text, say
 
 #: Pairs of each kind, at most, whose pictures are shown.
 _MOST_PAIRS = 5
@@ -78,6 +80,7 @@ class PageFigures:
         self.images = images
         self.is_of_several = len(results.systems) > 1
         self._drawn_so_far = 0
+        self._left_out: list[str] = []  # names of plots
 
     def first(self) -> list[str]:
         """Return the figures of the first view: the DET, and the images of the worst pairs."""
@@ -108,17 +111,31 @@ class PageFigures:
             for curve in self.rates.first_curves:
                 thresholds[curve] = self.rates.cells(curve)["threshold"].value
         for curve, threshold in thresholds.items():
-            if is_evaluation(curve.node) and len(figures) < _MOST_HISTOGRAMS:
+            if is_evaluation(curve.node):
+                if len(figures) == _MOST_HISTOGRAMS:
+                    self._left_out.append(f"scores {curve.system}")
+                    continue
                 histograms = ScoreHistograms.between_thresholds(curve.dataset)
                 if len(histograms.by_class) > 1:
                     by_name = {curve.system if self.is_of_several else "": histograms}
                     draw = partial(draw_histograms, by_name)
                     figures.append(self._drawn(f"scores {curve.system}", draw, line=threshold))
         for file in self._files():
+            name = " ".join(filter(None, (file.stem.replace("-", " "), file.system)))
             if len(figures) < _MOST:
-                name = " ".join(filter(None, (file.stem.replace("-", " "), file.system)))
                 figures += filter(None, [self._drawn(name, file.draw)])
+            else:
+                self._left_out.append(name)
         return figures
+
+    def left_out(self) -> Text:
+        """Return which plots the page left out for room, and the command that draws them."""
+        if not self._left_out:
+            return ""
+        return say(
+            "Not drawn for room: {plots}. bioeval run FILES --out FOLDER --plots draws them.",
+            plots=", ".join(self._left_out),
+        )
 
     def _alone(self, data: Mapping[str, Any]) -> Any:
         return data if self.is_of_several else next(iter(data.values()))
@@ -158,7 +175,8 @@ class PageFigures:
         if display.why_empty:
             return ""
         self._drawn_so_far += 1
-        text = svg_of(figure, f"figure-{self._drawn_so_far}", printable(title))
+        said = joined(*(written for written in (title, display.caption) if written), by=": ")
+        text = svg_of(figure, f"figure-{self._drawn_so_far}", printable(said))
         axes = display.ax_
         marks = [_mark(figure, axes, x, y, i) for i, (x, y) in enumerate(places)]
         if line is not None:

@@ -192,10 +192,14 @@ def _page_text(
     style = CSS + _asset("page.css")
     digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
     names = [x["title"] for x in document.sections[:1]]
+    heading = ", ".join(names)
     if page.evaluated:
-        names = page.systems[:_MOST_NAMED]
+        names, number = page.systems[:_MOST_NAMED], len(page.systems)
+        heading = ", ".join(names)
+        if number > _MOST_NAMED:
+            heading = f"{number} systems: {heading} and {number - _MOST_NAMED} more"
     text = _template().render(
-        title=printable(title) or ", ".join(names),
+        title=printable(title) or heading,
         version=__version__,
         answer=answer,
         alarms=list(dict.fromkeys(alarms)),
@@ -206,6 +210,7 @@ def _page_text(
         sections=document.sections,
         notes=list(dict.fromkeys(document.notes)),
         plots=plots,
+        left_out=lines.write(figures.left_out()),
         origin=[*origin, *_made_from(page.nodes)],
         style=style,
         policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, printable
+from bioeval.base.errors import DataError, counted, printable
 from bioeval.base.messages import messages_of
 from bioeval.counting.threshold_rules import SAME_DATA, Rule
+from bioeval.plot.systems import System, attempts_in_words
 from bioeval.results.support import is_supported
 from bioeval.results.trees import THRESHOLD_STUDY
 from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
@@ -606,20 +607,45 @@ def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:
 
 
 def rates_table(rates: PageRates, is_of_several: bool, lines: HtmlLines) -> dict[str, Any]:
-    """Return the table of the rates: a row for each system, or each task of a single system."""
+    """Return the table of the rates: a row for each system, or each task of a single system.
+
+    The EER has a column where each row has one. Attempts and people stand below the table, or in
+    columns where rows differ in them.
+    """
     curves = rates.first_curves if is_of_several else [*rates.rows]
     keys: dict[str, Any] = {"system": lambda curve: curve.system} if is_of_several else {}
     if len({x.node.task for x in curves}) > 1:
         keys["task"] = lambda curve: str(curve.dataset.attrs["task"])
+    has_eer = all(_is_number(x.dataset, "eer") for x in curves)
+    attempts = {x: attempts_in_words(System("", x.dataset)) for x in curves}
+    people = {x: _people(x.dataset) for x in curves}
+    different = {
+        heading: texts
+        for heading, texts in (("attempts", attempts), ("people", people))
+        if all(texts.values()) and len({*texts.values()}) > 1
+    }
     rows = []
     for curve in curves:
         cells = rates.cells(curve)
         names = [escape(printable(key(curve))) for key in keys.values()]
         texts = [_text_of(cells.get(name), lines) for name in ("threshold", *RATES)]
+        texts += [_text_of(cell_of(curve.dataset, "eer"), lines)] * has_eer
+        texts += [escape(x[curve]) for x in different.values()]
         rows.append({"names": names, "cells": texts})
     heads = [*keys, "threshold", *(lines.write(Term(x)) for x in RATES)]
-    note = " ".join(map(lines.write, _notes(rates, is_of_several)))
-    return {"heads": heads, "rows": rows, "note": note}
+    heads += ["EER"] * has_eer + list(different)
+    common = [{*x.values()} for x in (attempts, people)]
+    said = " of ".join(x for (x,) in (x for x in common if len(x) == 1) if x)
+    notes = [f"{said}.", *_notes(rates, is_of_several)] if said else _notes(rates, is_of_several)
+    return {"heads": heads, "rows": rows, "note": " ".join(map(lines.write, notes))}
+
+
+def _people(dataset: xr.Dataset) -> str:
+    return counted(int(dataset["subjects"]), "people") if _is_number(dataset, "subjects") else ""
+
+
+def _is_number(dataset: xr.Dataset, name: str) -> bool:
+    return name in dataset and not dataset[name].ndim and bool(np.isfinite(dataset[name]))
 
 
 def _text_of(cell: Quantity | None, lines: HtmlLines) -> str:

@@ -98,6 +98,8 @@ class Display:
         self.legend_: Legend | None = None
         self.drawn = drawn
         self.why_empty = why_empty
+        #: The words of the figure in one line: its title, the line below it, and its legend.
+        self.caption = ""
 
     def divide(self, rows: int, columns: int, **ratios: Any) -> Axes:
         """Divide the axes into two; return the second axes."""
@@ -137,6 +139,10 @@ class Display:
             plot_axes.titled(axes, heading, joined(*map(write, caption), by="; "))
         if axes is self.ax_:
             self.legend_ = legend
+            names = [] if legend is None else [x.get_text() for x in legend.get_texts()]
+            below = joined(*map(write, caption), by="; ")
+            words = joined(write(title), below, joined(*names), by=". ")
+            self.caption = words.replace("\n", " ").replace("\\$", "$")
             if legend is not None and self._grows:
                 plot_axes.make_room(self.figure_, legend)
 

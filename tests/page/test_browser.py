@@ -124,3 +124,25 @@ def test_the_first_screen_has_the_answer_the_rates_and_the_det(browser, page):
         box = visit.page.locator(place).first.bounding_box()
         assert box["y"] + box["height"] <= 900, place
     visit.context.close()
+
+
+@pytest.mark.parametrize("systems", [1, 2, 6])
+def test_on_paper_each_cell_of_a_table_is_in_the_page(browser, tmp_path, systems):
+    names = [f"system {x}" for x in "abcdef"[:systems]]
+    scores = {
+        x: be.simulate(20, 3, within=0.6 + i / 15, random_state=5) for i, x in enumerate(names)
+    }
+    results = [{x: be.evaluate(y, interval="people") for x, y in scores.items()}]
+    results += [be.compare(scores)] if systems > 1 else []
+    path = be.report(results, tmp_path / "page.html")
+    width = 680  # A4 without its margins
+    visit = Visit(browser, path, viewport={"width": width, "height": 900})
+    cells = "[...document.querySelectorAll('td, th')].filter(x => x.textContent.trim())"
+    texts = visit.page.evaluate(f"() => {cells}.map(x => x.textContent.trim())")
+    visit.page.emulate_media(media="print")
+    in_body = f"{cells}.filter(x => x.closest('thead') === null)"
+    boxes = f"() => {in_body}.map(x => x.getBoundingClientRect().right)"
+    assert max(visit.page.evaluate(boxes)) <= width + 1
+    shown = visit.page.evaluate("() => document.body.innerText")
+    assert [x for x in texts if x not in shown and x.split()[0] not in shown] == []
+    visit.context.close()

@@ -297,7 +297,7 @@ def test_a_study_is_the_answer_and_the_rates_are_at_its_threshold(rule, scores, 
         assert number(rates(text)[0][name.upper()]) == right
     on_others = study["rates"].far.sel(part="test").item()
     assert f"{100 * on_others:.2f}" in plain(text)
-    titles = re.findall(r"<summary>(.*?)</summary>", text)
+    titles = re.findall(r"<summary><h2>(.*?)</h2></summary>", text)
     assert {"Measures", "Threshold study", "Zoo", "Check"} <= set(titles)
 
 
@@ -449,7 +449,7 @@ def test_checks_are_of_the_system_under_whose_name_they_are(scores, tmp_path):
         x: [be.verification(y), be.check_data(y)] for x, y in (("a", scores), ("b", second_system))
     }
     text = written(results, tmp_path)
-    assert "<summary>Check: a</summary>" in text and "<summary>Check: b</summary>" in text
+    assert "<h2>Check: a</h2>" in text and "<h2>Check: b</h2>" in text
     results["b"][1] = results["a"][1]
     with pytest.raises(be.DataError, match="results of 'b' do not belong on one page"):
         be.report(results, tmp_path / "a.html")
@@ -504,3 +504,26 @@ def distance_to_segment(point, start, end) -> float:
     if squared_length:
         share = np.clip(((point - start) * along).sum() / squared_length, 0, 1)
     return float(np.hypot(*(point - start - share * along)))
+
+
+def test_a_page_of_six_systems_says_what_it_leaves_out(tmp_path):
+    systems = {x: simulated_scores(i).replace(name=x) for i, x in enumerate("abcdef")}
+    text = written({x: be.evaluate(y) for x, y in systems.items()}, tmp_path)
+    title = "6 systems: a, b, c, d and 2 more"
+    assert f"<h1>{title}</h1>" in text and f"<title>{title} - bioeval report</title>" in text
+    (note,) = re.findall(r"Not drawn for room: [^<]*", text)
+    assert "scores e, scores f" in note and "--plots draws them" in note
+    assert text.index('id="rates"') < text.index("<p>")  # the table comes first
+    assert [row["system"] for row in rates(text)] == [*systems]
+
+
+def test_attempts_and_people_are_columns_only_where_systems_differ_in_them(tmp_path):
+    same = {x: simulated_scores(i) for i, x in enumerate("ab")}
+    text = written({x: be.evaluate(y) for x, y in same.items()}, tmp_path)
+    assert {"EER", "FAR", "FRR"} <= {*rates(text)[0]} and "attempts" not in rates(text)[0]
+    attempts = be.verification(same["a"])
+    said = f"{int(attempts.genuine_attempts):,} genuine and "
+    assert said in plain(text)
+    smaller = {**same, "b": same["b"].select(np.arange(len(same["b"].probe_labels) - 3))}
+    text = written({x: be.evaluate(y) for x, y in smaller.items()}, tmp_path)
+    assert [row["attempts"].startswith(said) for row in rates(text)] == [True, False]

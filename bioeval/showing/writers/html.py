@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from html import escape
+from html import escape, unescape
 
 from bioeval.base.errors import without_controls
 from bioeval.showing.blocks import Section
@@ -11,6 +11,9 @@ from bioeval.showing.writers.lines import Lines
 from bioeval.showing.writers.pieces import Grid, Line, Pairs, Piece, Points, pieces_of
 
 _DIGIT = "\u2007"  # a blank that is as wide as a digit
+#: Letters of a line on paper, and between two columns: a table that is wider has a line for a cell.
+LETTERS_ON_PAPER, GAP = 96, 2
+
 _BLANKS = re.compile(r"^ +| {2,}| +$")
 
 CSS = """
@@ -20,6 +23,7 @@ font-variant-numeric:tabular-nums}
 .bioeval p.t,.bioeval .in+p:not(.in){margin-top:.7em}
 .bioeval .in{padding-left:1.2em}
 .bioeval ul{margin:.1em 0;padding-left:2em;max-width:60em}
+.bioeval caption{caption-side:top;text-align:left;font-weight:bold;padding:.5em 0 .1em}
 .bioeval table{border-collapse:collapse;margin:.1em 0;border:0;width:auto}
 .bioeval tr:nth-child(n):nth-child(n){background:transparent}
 .bioeval th,.bioeval td{background:transparent;color:inherit;border:0;font-weight:inherit;
@@ -61,8 +65,18 @@ def as_html(section: Section) -> str:
 
 
 def body(section: Section, lines: Lines) -> str:
-    """Return the HTML of the pieces of a section."""
-    return "".join(map(_html, pieces_of(section, lines, lines)))
+    """Return the HTML of the pieces of a section; a title above a table is its caption."""
+    pieces = list(pieces_of(section, lines, lines))
+    written, title = "", ""
+    for piece, next_piece in zip(pieces, [*pieces[1:], None], strict=True):
+        if isinstance(piece, Line) and piece.role == "title" and isinstance(next_piece, Grid):
+            title = piece.text
+        elif isinstance(piece, Grid):
+            written += _table(piece, title)
+            title = ""
+        else:
+            written += _html(piece)
+    return written
 
 
 def _html(piece: Piece) -> str:
@@ -83,10 +97,11 @@ def _html(piece: Piece) -> str:
             return f"<table><tbody>{''.join(rows)}</tbody></table>"
         case Points():
             return f"<ul>{''.join(f'<li>{sentence}</li>' for sentence in piece.sentences)}</ul>"
-    return _table(piece)
+    raise TypeError(piece)
 
 
-def _table(grid: Grid) -> str:
+def _table(grid: Grid, title: str) -> str:
+    """Return a table; on paper, one that is too wide has a line for each of its cells."""
     kinds, columns, headings = [], [], ""
     for column in grid.columns:
         # Numbers with different things behind them stand at their points, others at the right.
@@ -96,15 +111,25 @@ def _table(grid: Grid) -> str:
         columns.append([_BLANKS.sub(_of_digits, x) if kind else x for x in column.texts])
         heading = f'<th scope="col"{kind}><i>{column.heading}</i></th>'
         headings += heading if column.heading else "<td></td>"
+    longest = [max(map(len, map(_without_marks, [x.heading, *x.texts]))) for x in grid.columns]
+    is_wide = sum(longest) + GAP * len(longest) > LETTERS_ON_PAPER
+    names = [f' data-name="{escape(_without_marks(x.heading))}"' * is_wide for x in grid.columns]
     rows = ""
     for texts in zip(*columns, strict=True):
         rows += "<tr>"
         for i, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
             is_name = i < grid.name_columns and text
-            rows += f'<th scope="row"{kind}>{text}</th>' if is_name else f"<td{kind}>{text}</td>"
+            cell = f"<td{kind}{names[i]}>{text}</td>"
+            rows += f'<th scope="row"{kind}>{text}</th>' if is_name else cell
         rows += "</tr>"
     head = f"<thead><tr>{headings}</tr></thead>" if grid.has_headings else ""
-    return f'<div class="in"><table>{head}<tbody>{rows}</tbody></table></div>'
+    caption = f"<caption>{title}</caption>" if title else ""
+    table = '<table class="wide">' if is_wide else "<table>"
+    return f'<div class="in">{table}{caption}{head}<tbody>{rows}</tbody></table></div>'
+
+
+def _without_marks(text: str) -> str:
+    return unescape(re.sub(r"<[^>]*>", "", text))
 
 
 def _of_digits(blanks: re.Match[str]) -> str:
