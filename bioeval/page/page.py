@@ -304,7 +304,7 @@ class _PageDocument:
     def _add(self, title: Text, section: Section, blocks: Sequence[Block], lines: Lines) -> None:
         lines = lines.section_lines(section)
         text = body(replace(section, title="", blocks=blocks), lines).replace(
-            '<div class="in"><table>', '<div class="in" tabindex="0"><table>'
+            '<div class="in"><table', '<div class="in" tabindex="0"><table'
         )
         if text:
             self.sections.append({"title": lines.write(title), "text": text})
