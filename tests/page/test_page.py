@@ -381,7 +381,7 @@ def test_worst_pairs_are_shown_with_their_images(tmp_path):
     thumbnails = [attrs for tag, attrs in tags if tag == "img" and attrs.get("class") == "thumb"]
     used = [*pairs["probe_meta_file"].values, *pairs["gallery_meta_file"].values]
     assert sorted(attrs["alt"] for attrs in thumbnails) == sorted(x for x in used if x != files[-1])
-    assert "7.png: no image" in text and 'aria-label="Worst pairs"' in text
+    assert "7.png: no image" in text and 'aria-label="Worst pairs' in text
     with pytest.raises(be.DataError, match="no metadata column 'photo' of images"):
         be.report(pairs, tmp_path / "x.html", images="photo")
 
