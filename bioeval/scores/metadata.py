@@ -50,8 +50,8 @@ def known_column(
     if missing.any():
         raise DataError(
             f"`{argument}`: {counted(int(missing.sum()), f'{noun}s')} without a value in "
-            f"{column!r} (None, NaN or an empty text), the first is {noun} "
-            f"{int(np.argmax(missing))}; give each {noun} its value, or leave these rows out"
+            f"{column!r}, the first is {noun} {int(np.argmax(missing))} (None, NaN or an empty "
+            f"text); give each {noun} its value, or leave these rows out"
         )
     return meta[column]
 

@@ -1673,8 +1673,9 @@ def _results_over_folds(a: Any, b: Any) -> dict[str, xr.Dataset] | None:
         dims = result.dims if isinstance(result, xr.Dataset) else ()
         if not {"repeat", "fold", "part"} <= {*dims} or "splitter" not in result.attrs:
             raise DataError(
-                f"the system {name} is {_what_is(result)}; expected the scores of all systems, "
-                "as be.compare({name: scores, ...}), or results of be.cross_evaluate of all"
+                f"the system {name} is {_what_is(result)}; expected results of "
+                "be.cross_evaluate of all systems, or the scores of all systems, as in "
+                "be.compare({name: scores, ...})"
             )
     if is_named:
         return systems

@@ -84,7 +84,7 @@ def test_a_video_weighs_as_much_as_a_photograph():
             {"template": [1, None]},
             ["a", "a"],
             r"`average`: 1 probe embedding without a value in 'template', the first is probe "
-            "embedding 1; give each one",
+            r"embedding 1 \(None, NaN or an empty text\); give each probe embedding its value",
         ),
     ],
 )

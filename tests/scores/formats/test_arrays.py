@@ -179,7 +179,6 @@ FOREIGN = [
     ({}, {"scores": "junk", "embeddings": "junk"}, "both given"),
     ({"labels": "b"}, {"scores": "junk", "labels": "a"}, "b: no such file"),
     ({"metric": "l2"}, NAMED, "`metric` has no meaning for a matrix of scores"),
-    ({"failed": -1}, NAMED, "`failed` has no meaning for a matrix of scores"),
     ({"lists": {"keep": "self"}}, NAMED, '`lists={"keep": ...}` has no meaning for a matrix'),
     ({}, {"scores": "rows_of"}, "scores without classes"),
     ({"kind": "similarity"}, {"embeddings": "junk"}, "compared by distances"),
