@@ -648,9 +648,9 @@ def _is_number(dataset: xr.Dataset, name: str) -> bool:
     return name in dataset and not dataset[name].ndim and bool(np.isfinite(dataset[name]))
 
 
-def _text_of(cell: Quantity | None, lines: HtmlLines) -> str:
+def _text_of(cell: Quantity | Label | None, lines: HtmlLines) -> str:
     """Return a number as text whose only line break is before its interval."""
-    text = "" if cell is None else lines.number(printed(cell).text)
+    text = "" if cell is None or isinstance(cell, Label) else lines.number(printed(cell).text)
     return text.replace(" %", "\u00a0%").replace(", ", ",\u00a0")
 
 
