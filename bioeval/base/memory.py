@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from pathlib import Path
 from typing import SupportsIndex
 
 from bioeval.base.errors import DataError, named, received
@@ -45,6 +46,24 @@ def require_memory(needed: int, data_name: str, remedy: str, *, limit: int | Non
             f"{data_name} would take {needed / 2**30:,.0f} GiB of memory, and this machine has "
             f"{available / 2**30:,.0f} GiB; {remedy}"
         )
+
+
+def require_address_space(needed: int, work: str) -> None:
+    """Raise :class:`MemoryError` if ``ulimit -v`` leaves fewer bytes than a work needs."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return
+    with suppress(OSError):  # without /proc, nothing is known
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        if used + needed > limit:
+            raise MemoryError(
+                f"{work} needs {size_in_words(used + needed)} of address space, and the limit of "
+                f"the shell (ulimit -v) is {size_in_words(limit)}; raise the limit"
+            )
 
 
 def require_bytes(name: str, value: object) -> int:

@@ -134,8 +134,8 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
         for line in lines:
             _say(line, code)
         return code
-    except MemoryError:
-        return _say("not enough memory", FAILED)
+    except MemoryError as error:
+        return _say(f"not enough memory{f': {error}' if str(error) else ''}", FAILED)
     except BrokenOutputError as error:
         assert isinstance(error.__cause__, OSError)
         return _os_error(error.__cause__)

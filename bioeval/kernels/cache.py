@@ -27,6 +27,7 @@ import numpy as np
 from numba.core import config, event
 from numba.extending import register_jitable
 
+from bioeval.base.memory import require_address_space
 from bioeval.base.progress import is_shown, stage
 
 #: How many states of the kernels are kept; older states are removed.
@@ -55,6 +56,9 @@ def _create_writable(folder: Path) -> bool:
 #: that calls a function for the first time, or with scores of another dtype, may compile a loop or
 #: two in a few seconds, and that is not worth a line.
 PATIENCE = 10.0
+
+# Bytes of addresses that compiling the loops of an evaluation takes, with some room.
+_ADDRESSES = 512 << 20
 
 
 _is_warned = False  # whether a line about compilation was written: no other line follows
@@ -98,6 +102,9 @@ class Compilations(event.Listener):
             title += f" for {dtype}"
         self._stages.append(nullcontext() if self._stages else stage(f"{title} (once)"))
         self._stages[-1].__enter__()
+        # LLVM that runs out of memory leaves a fault that names no memory, or waits for ever.
+        if len(self._stages) == 1 and not self._spent:  # all of them are counted at the first
+            require_address_space(_ADDRESSES, "compiling the loops")
 
     def on_end(self, event: event.Event) -> None:
         """End the stage."""

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -281,3 +282,29 @@ def test_a_pipe_that_windows_calls_an_invalid_argument_is_broken(monkeypatch, ca
     monkeypatch.setattr(sys, "stdout", Pipe())
     assert main(["protocols"]) == 141
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_a_limit_of_addresses_that_is_too_small_to_compile_is_named(tmp_path):
+    program = """
+import resource
+import sys
+from pathlib import Path
+import numpy as np
+import bioeval as be
+from bioeval.cli import main
+
+be.save(be.Scores(np.random.default_rng(1).random((1200, 1200)), np.arange(1200) // 2), "x.npz")
+import bioeval.kernels.cache
+import bioeval.evaluation
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+limit = pages * resource.getpagesize() + (300 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+sys.exit(main(["run", "x.npz"]))
+"""
+    environment = {**os.environ, "BIOEVAL_CACHE_DIR": str(tmp_path / "kernels")}
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 70, done.stderr
+    assert "not enough memory: compiling the loops needs" in done.stderr
+    assert "(ulimit -v)" in done.stderr and "Traceback" not in done.stderr
