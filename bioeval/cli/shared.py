@@ -246,8 +246,7 @@ _INTERVAL = option_group(
     option("--replicates N", "Number of bootstrap replicates.", int, 2000),
     option(
         "--unit COLUMN",
-        "Metadata column of which intervals leave out a value in turn, such as session; people by "
-        "default.",
+        "Column of metadata whose values are left out in turn, in place of people.",
     ),
     option("--seed N", "Seed of a bootstrap.", at_least(0), 0, name="random_state"),
     heading="Intervals",

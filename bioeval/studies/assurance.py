@@ -714,8 +714,8 @@ def check_promise(
     confidence : float
         Confidence of each one-sided limit.
     unit : str, optional
-        Column of metadata of which limits leave out a value in turn, as for
-        :class:`bioeval.stats.IntervalMethod`; people by default.
+        Column of metadata whose values are left out in turn, in place of people. It is explained
+        in :class:`bioeval.stats.IntervalMethod`.
 
     Returns
     -------
