@@ -471,7 +471,7 @@ def _shown_places(
         return math.inf if math.isnan(bad) else -bad
 
     of_group = _ROWS_OF_GROUP if len(groups) > 1 else _ROWS_OF_MANY
-    if len(places) <= 2 * _ROWS_OF_MANY:
+    if len(badness) <= 2 * _ROWS_OF_MANY:
         of_group = len(places)
     worst_first = (sorted(group, key=goodness) for group in groups.values())
     return [place for group in worst_first for place in group[:of_group]]
