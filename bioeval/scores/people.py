@@ -79,12 +79,14 @@ def require_people(scores: ScoreData, purpose: str = "", *, method: str | None =
     )
 
 
-def units_of_people(scores: ScoreData, column: str) -> np.ndarray:
+def units_of_people(scores: ScoreData, column: str | None) -> np.ndarray | None:
     """Return the unit of each code, int64 (codes,): people who share a value of a column.
 
     If a person has several values, all people of these values are one unit. People without a known
-    value are a unit each.
+    value are a unit each. None without a column: people are left out one by one.
     """
+    if column is None:
+        return None
     codes = scores.codes
     sides = [(codes.probe, scores.probe_meta), (codes.gallery, scores.gallery_meta)]
     known = [column in meta for _, meta in sides]
@@ -108,6 +110,12 @@ def units_of_people(scores: ScoreData, column: str) -> np.ndarray:
     size = people + int(value.max(initial=-1)) + 1
     graph = scipy.sparse.csr_array(joined, shape=(size, size))
     return scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:people]
+
+
+def left_out_with(scores: ScoreData, subjects: np.ndarray, column: str | None) -> np.ndarray:
+    """Return the codes by which subjects are left out; negative codes, of no person, stay."""
+    units = units_of_people(scores, column)
+    return subjects if units is None else np.where(subjects < 0, subjects, units[subjects])
 
 
 def subject_pattern_of(scores: ScoreData) -> str:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.results.dataset import VariableParts
-    from bioeval.scores.matrix import Scores
     from bioeval.stats.limits import Limits, RateCurve, Sample
 
 #: Methods that leave out people in turn, or draw people with replacement.
@@ -133,19 +132,6 @@ class IntervalMethod:
     def for_this_gallery(self) -> IntervalMethod:
         """The same method for a fixed gallery."""
         return self._with(about="this gallery")
-
-    def units_of(self, scores: Scores) -> np.ndarray | None:
-        """Return the unit of each code of the subjects; None if people are left out one by one."""
-        if self.unit is None:
-            return None
-        from bioeval.scores.people import units_of_people
-
-        return units_of_people(scores, self.unit)
-
-    def left_out_with(self, scores: Scores, subjects: np.ndarray) -> np.ndarray:
-        """Return the codes by which subjects are left out; negative codes, of no person, stay."""
-        units = self.units_of(scores)
-        return subjects if units is None else np.where(subjects < 0, subjects, units[subjects])
 
     def weights(self, subjects: int, no_person: np.ndarray | None = None) -> np.ndarray:
         """Return the weights of subjects in the data and in each replicate, (subjects, columns).

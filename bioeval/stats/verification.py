@@ -17,7 +17,7 @@ from bioeval.counting.verification import Verified
 from bioeval.results.dataset import unchecked
 from bioeval.results.support import independent_trials
 from bioeval.results.variables import VERIFICATION
-from bioeval.scores.people import People, require_people
+from bioeval.scores.people import People, require_people, units_of_people
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets, thresholds_of
 from bioeval.stats.error_curves import (
     EER,
@@ -287,7 +287,7 @@ class VerificationColumns:
         # The limit of the EER bounds the limit of the AUC.
         all_measures = dict.fromkeys((EER, *(measures or curve_measures())))
         defined = [x for x in all_measures if x.is_defined(verified.points)]
-        units = options.units_of(verified.scores)
+        units = units_of_people(verified.scores, options.unit)
         if units is not None:
             units = units[people.of_code >= 0]  # by person, in the order of codes
         _, groups = groups_of_people(people.no_person, units)

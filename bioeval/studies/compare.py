@@ -79,7 +79,12 @@ from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal
 from bioeval.scores.attempts import left_out
 from bioeval.scores.distances import FusionRule, order_of
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import people_of_probes, require_people
+from bioeval.scores.people import (
+    left_out_with,
+    people_of_probes,
+    require_people,
+    units_of_people,
+)
 from bioeval.scores.provenance import notes_on_scores, too_few_notes
 from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
@@ -1049,7 +1054,7 @@ def _measured_searches(
     # Each person is left out as probe and in the gallery; of few people, as probe alone.
     cms_ranks = {int(x) for x in wanted.numbers("cms")}
     ranks = sorted({1, *cms_ranks})
-    units = interval.units_of(scores)
+    units = units_of_people(scores, interval.unit)
     subjects = LeftOut.subjects_of(scores)
     is_person = ~scores.codes.no_person[subjects]
     if units is not None:
@@ -1059,7 +1064,7 @@ def _measured_searches(
     if int(is_person.sum()) < FEWEST:
         population = THIS_GALLERY
         person = np.where(people_of_probes(scores) < 0, -1, scores.codes.probe)
-        person = interval.left_out_with(scores, person)
+        person = left_out_with(scores, person, interval.unit)
         counted = SearchColumns.for_probes(*arguments, subjects=person)
     else:
         population = NEW_PEOPLE

@@ -23,7 +23,13 @@ from bioeval.results.open_set import open_set_dataset, open_set_scalars
 from bioeval.results.variables import Variable
 from bioeval.scores.distances import FusionRule
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import knows_people, people_of_probes, require_people
+from bioeval.scores.people import (
+    knows_people,
+    left_out_with,
+    people_of_probes,
+    require_people,
+    units_of_people,
+)
 from bioeval.scores.score_data import require_scores
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
@@ -108,9 +114,11 @@ class SearchCounted:
         people = left_out = None
         if interval_method.by_subject:
             require_people(self.scores, method=interval_method.method)
-            people = interval_method.left_out_with(self.scores, people_of_probes(self.scores))
+            people = left_out_with(self.scores, people_of_probes(self.scores), interval_method.unit)
             if not interval_method.resamples:
-                left_out = self._without_each_subject(interval_method.units_of(self.scores))
+                left_out = self._without_each_subject(
+                    units_of_people(self.scores, interval_method.unit)
+                )
         if isinstance(self.task, OpenSet):
             return open_set_intervals(dataset, self.searches, people, interval_method, left_out)
         return closed_set_intervals(dataset, self.searches, people, interval_method, left_out)

@@ -31,7 +31,7 @@ from bioeval.results.query_means import (
 from bioeval.results.support import all_beyond_scores, following_scores, rank_message, tie_message
 from bioeval.results.variables import QUERY_MEANS, REID, Variable
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import require_people
+from bioeval.scores.people import left_out_with, require_people
 from bioeval.stats.options import IntervalMethod
 from bioeval.tasks.reid.candidates import Candidates
 from bioeval.tasks.reid.convention import Convention
@@ -235,7 +235,8 @@ class ReidCounts:
 
         if interval_method.by_subject:
             require_people(self.candidates.scores, method=interval_method.method)
-        people = interval_method.left_out_with(self.candidates.scores, self.candidates.identity)
+        scores, identity = self.candidates.scores, self.candidates.identity
+        people = left_out_with(scores, identity, interval_method.unit)
         return query_mean_intervals(dataset, self.measures(), people, self.table, interval_method)
 
     def measures(self, *, curves: bool = True) -> QueryMeasures:
