@@ -29,7 +29,7 @@ from bioeval.showing.nodes import OVER, Node, distinct_nodes
 from bioeval.showing.rows import CURVES, Row, rows_of
 from bioeval.showing.sentences import ANSWERS, SENTENCES, Doubt, finding_of
 from bioeval.showing.sizes import lacking, sample_size
-from bioeval.showing.tables import STATISTICS_IN_ROWS, systems_in_rows, tables_of
+from bioeval.showing.tables import FEW, LETTERS, STATISTICS_IN_ROWS, systems_in_rows, tables_of
 from bioeval.showing.terms import rates_are_of, task_of, template_of
 from bioeval.showing.text import Enumeration, Phrase, Text, say
 from bioeval.stats.aggregate import aggregate
@@ -240,6 +240,9 @@ def _task(nodes: Sequence[Node], detail: Detail, is_dense: bool) -> _Task:
     if detail == "brief":
         brief = [row for row in rows if row.is_brief and not _is_in_answer(row)]
         rows = brief or [row for row in rows if row.about.get("detail") == "data"]
+    systems = {row.system for row in rows}
+    if detail == "brief" and len(systems) > FEW:  # their letters say which pairs differ
+        rows = [row for row in rows if not row.other_system]
     if is_dense:
         targets = {node.name: _strictest_target(node.dataset) for node in nodes}
         rows = [
@@ -518,6 +521,12 @@ def notes_of(
     if any(x.interval for x in cells):
         yield from _intervals(rows, is_short)
     yield from _of_differences(differences)
+    if any(row.statistic == LETTERS for row in rows) and not differences:
+        yield (
+            "Systems that share a letter do not differ significantly; all pairs: `verbose=True`. A "
+            "system that is chosen for its best value looks better than it is: report its value on "
+            "new data."
+        )
 
 
 #: Thresholds whose origin is in the attribute ``chosen_on``.

@@ -27,6 +27,9 @@ FEW = 4
 #: The statistics of a table with a row for each system.
 STATISTICS_IN_ROWS = ("", "mean", "sd")
 
+#: A statistic of systems that are compared: those that share a letter cannot be told apart.
+LETTERS = "letters"
+
 #: Rows of a grid with more than twice as many places; data frames have all places.
 _ROWS_OF_MANY = 11
 
@@ -285,7 +288,7 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
     cells = _Cells()
     has_conditions = any(row.node.condition for row in rows)
     for row in rows:
-        if row.statistic not in STATISTICS_IN_ROWS:
+        if row.statistic not in (*STATISTICS_IN_ROWS, LETTERS):
             continue
         is_of_training = row.places.get("part") == "train"
         column = (_key(row), is_of_training, row.statistic)
@@ -298,13 +301,22 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
             if is_of_training:
                 label = say("{part} {label}", part=_label_of_part(row), label=label)
             name = "_".join(filter(None, (_name_of_column(row), *places, row.statistic)))
-            cells.columns[column] = Column(name, "sd" if row.statistic == "sd" else label)
+            heading = {"sd": "sd", LETTERS: "letters"}.get(row.statistic, label)
+            cells.columns[column] = Column(name, heading, is_attached=row.statistic == LETTERS)
         condition = row.node.condition
         system = row.system[: -len(condition)].rstrip("/") if condition else row.system
         system = system or str(row.node.dataset.attrs.get("system", ""))
         labels = [Label(system), Label(condition)]
         cells.names[system, condition] = labels if has_conditions else labels[:1]
         cells.add((system, condition), column, row.cell)
+    values = [x for x in cells.columns if x[-1] != LETTERS]
+    beside = {x: (*x[:-1], LETTERS) for x in values if x[-1] == ""}
+    cells.columns = {
+        x: cells.columns[x]
+        for value in values
+        for x in (value, beside.get(value))
+        if x in cells.columns
+    }
     heads = [Column("system", "system")]
     if has_conditions:
         heads.append(Column("condition", "condition"))

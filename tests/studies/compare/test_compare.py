@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 
 import naive_limits
 import numpy as np
@@ -582,3 +583,25 @@ def test_one_rate_at_a_threshold_decides_nothing(rate, other):
     assert not [x for x in be.messages(both) if x.code == "one-rate-at-threshold"]
     with pytest.warns(be.BioevalWarning, match="accepts all attempts"):
         be.compare(a, b, measures=["frr_at_threshold=612", "far_at_threshold=612"])
+
+
+def test_six_systems_fit_a_screen_of_sixty_lines(capsys, monkeypatch):
+    """Letters stand beside each measure; all pairs are in the full view."""
+    monkeypatch.setenv("COLUMNS", "100")
+    names = ["arcface", "cosface", "sphereface", "facenet", "eigenfaces", "lbp"]
+    systems = {
+        name: be.simulate(30, 4, within=0.6 + 0.06 * i, random_state=5)
+        for i, name in enumerate(names)
+    }
+    result = be.compare(systems)
+    be.show(result)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 60
+    start = next(
+        i for i, line in enumerate(lines) if line.split()[:3] == ["system", "EER", "letters"]
+    )
+    printed = [re.search(r"\]\s+([a-z]+)", line)[1] for line in lines[start + 1 : start + 7]]
+    assert printed == result["eer_letters"].values.tolist()
+    assert not any(" minus " in line for line in lines)
+    be.show(result, verbose=True)
+    assert capsys.readouterr().out.count("eigenfaces minus lbp") > 1
