@@ -86,8 +86,8 @@ def to_frame(results: Any, *, curves: bool = False) -> pd.DataFrame:
     >>> frame = be.to_frame({name: be.evaluate(x) for name, x in systems.items()})
     >>> frame.query("measure == 'cms' and rank == 1")[["system", "task", "value", "attempts"]]
            system        task   value  attempts
-    85   spread 1  closed_set  0.5500      80.0
-    180  spread 2  closed_set  0.1125      80.0
+    81   spread 1  closed_set  0.5500      80.0
+    172  spread 2  closed_set  0.1125      80.0
     """
     import pandas as pd
 
