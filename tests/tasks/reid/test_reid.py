@@ -421,7 +421,7 @@ def test_a_run_by_a_convention(on_disk, capsys):
 
 
 def test_a_run_names_the_entries_that_are_removed_for_the_cmc_alone(on_disk, capsys):
-    assert main(["run", "reid.npz", "--protocol", "cuhk03"]) == 0
+    assert main(["run", "reid.npz", "--protocol", "cuhk03", "--verbose"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "removed for the CMC: entries of the same camera; for all other measures" in printed
 
@@ -588,5 +588,5 @@ def test_what_a_result_says_of_its_queries(capsys):
         be.Scores(values, subject, subject, probe_meta=camera, gallery_meta=other_camera), "cuhk03"
     )
     assert "other measures on all" in result.cmc.long_name
-    be.show(result)
+    be.show(result, verbose=True)
     assert "other measures all" in " ".join(capsys.readouterr().out.split())
