@@ -300,7 +300,8 @@ def test_an_evaluation_rests_on_the_same_draws(scores):
         of_task = task(scores, **options if node != "closed_set" else {"interval": interval})
         for name in of_task.data_vars:
             if not name.startswith("threshold"):
-                same = of_task[name].identical(tree[node][name].sel(of_task[name].coords))
+                labels = {dim: of_task[dim] for dim in of_task[name].dims}
+                same = of_task[name].identical(tree[node][name].sel(labels))
                 assert same, (node, name)
 
 
