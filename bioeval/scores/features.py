@@ -2,9 +2,10 @@
 
 Features are numbers about a template: no label, name, index or metadata among them. A column is
 doubted by its title, or by its numbers: it counts the rows; or it increases by whole numbers from
-row to row, among columns that are no whole numbers; or it has one value for each person, and
-another value for most other people, while most columns have not. Where the titles of all columns
-are a word and a number (``f0``, ``f1`` ...), they are features in any case.
+row to row, or has other whole numbers, among columns that are no whole numbers; or it has one
+value for each person, and another value for most other people, while most columns have not. Where
+the titles of all columns are a word and a number (``f0``, ``f1`` ...), they are features in any
+case.
 """
 
 from __future__ import annotations
@@ -75,11 +76,14 @@ def require_features(*sides: FeatureSide) -> None:
         return
     judged = [x for x in sides if x.values.shape[1] > 1]
     for side in judged:
-        for column, why in _by_rows(side):
+        for column, why in _by_rows(side)[0]:
             raise _error(side, column, why)
     if len({side.values.shape[1] for side in judged}) == 1:
         for column in _of_people(judged):
             raise _error(judged[0], column, "has one value for each person")
+    for side in judged:
+        for column in _by_rows(side)[1]:
+            raise _error(side, column, "has whole numbers alone, as others have not")
 
 
 def _error(side: FeatureSide, column: int, why: str) -> DataError:
@@ -113,12 +117,15 @@ def _odd_titles(titles: Sequence[str]) -> list[str]:
     return others if len(others) <= max(1, len(titles) // 8) else []
 
 
-def _by_rows(side: FeatureSide) -> list[tuple[int, str]]:
-    """Return the columns of one side that count the rows, or increase, and why each is doubted."""
+def _by_rows(side: FeatureSide) -> tuple[list[tuple[int, str]], list[int]]:
+    """Return the columns of one side that count the rows, or increase, and why each is doubted.
+
+    And the few columns of other whole numbers among columns that are none.
+    """
     values = side.values
     rows, width = values.shape
     if rows < _FEW_ROWS or values.dtype.kind == "b":
-        return []
+        return [], []
     first_rows = values[:_FIRST_ROWS]
     with np.errstate(invalid="ignore"):
         is_whole = (first_rows == np.floor(first_rows)).all(axis=0)
@@ -129,7 +136,7 @@ def _by_rows(side: FeatureSide) -> list[tuple[int, str]]:
         may_rise = np.zeros(width, dtype=bool)
     # Of n whole numbers below n, all differ with the probability n! / n^n.
     by_chance = 2 * width * np.exp(lgamma(rows + 1) - rows * log(rows)) if are_whole else 0.0
-    counting, rising = [], []
+    counting, rising, whole = [], [], []
     for i in np.flatnonzero(is_whole):
         column = values[:, i].astype(np.float64)
         low = column.min()
@@ -138,8 +145,12 @@ def _by_rows(side: FeatureSide) -> list[tuple[int, str]]:
             counting.append(int(i))
         elif may_rise[i] and (np.diff(column) > 0).all() and (column == np.floor(column)).all():
             rising.append(int(i))
-    found = ((counting, "counts the rows"), (rising, "increases from row to row"))
-    return [(i, why) for x, why in found if 2 * len(x) <= width for i in x]
+        elif not are_whole and rows >= _FEW_RISING_ROWS and low < column.max():
+            # Zeros alone may be a feature that no template has.
+            whole += [int(i)] * bool((column == np.floor(column)).all())
+    found = [(i, "counts the rows") for i in counting if 2 * len(counting) <= width]
+    found += [(i, "increases from row to row") for i in rising if 2 * len(rising) <= width]
+    return found, whole if len(whole) <= max(1, width // 8) else []
 
 
 def _of_people(sides: Sequence[FeatureSide]) -> list[int]:

@@ -26,6 +26,11 @@ LABELS = {
     "scaled": (RNG.permutation(20)[WHO] / 7, "one value for each person"),
     "shared by two people": (WHO // 2 + 100, "one value for each person"),
 }
+WHOLE = {
+    "camera": (np.arange(80) % 3 + 1, "whole numbers alone"),
+    "age": (20 + (np.arange(80) * 37) % 50, "whole numbers alone"),
+    "flag": ((np.arange(80) * 7) % 5 < 2, "whole numbers alone"),
+}
 PLACES = (0, 3, 5)
 
 
@@ -38,7 +43,7 @@ def with_column(column, place, x=X):
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("column, why", [*COUNTING.values(), *LABELS.values()])
+@pytest.mark.parametrize("column, why", [*COUNTING.values(), *LABELS.values(), *WHOLE.values()])
 def test_a_column_at_any_place_of_an_array_is_no_feature(column, why, place):
     with pytest.raises(be.DataError, match=rf"column {place} of 6 .*{why}.*np.delete"):
         eer(with_column(column, place))
@@ -47,6 +52,14 @@ def test_a_column_at_any_place_of_an_array_is_no_feature(column, why, place):
     with pytest.raises(be.DataError, match=why):
         eer(pd.DataFrame(with_column(column, place)))
     assert eer(np.delete(with_column(column, place), place, axis=1)) == EER
+
+
+def test_whole_numbers_among_whole_numbers_and_zeros_are_features():
+    assert eer(np.round(9 * X)) > 0
+    dead = with_column(np.zeros(80), 3)  # a feature that no template has
+    assert eer(dead) == EER
+    sparse = np.maximum(X, 0)
+    assert eer(sparse) > 0
 
 
 @pytest.mark.parametrize("place", PLACES)
