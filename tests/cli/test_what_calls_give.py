@@ -113,7 +113,8 @@ def folder(tmp_path_factory):
 def test_a_command_gives_what_its_call_gives(line, folder, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(folder)
     out = tmp_path / "out"
-    assert main([*line.split(), "--out", str(out), "--verbose"]) in (0, 1)  # 1: a refuted promise
+    # 1: a refuted promise; 2: a doubt about the scale, beside the result.
+    assert main([*line.split(), "--out", str(out), "--verbose"]) in (0, 1, 2)
     printed = capsys.readouterr().out
     expected = LINES[line](*map(made, "abc"))
     with xr.open_datatree(out / "results.nc", engine="h5netcdf") as tree:
