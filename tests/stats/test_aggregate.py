@@ -164,7 +164,7 @@ def test_what_cannot_be_aggregated_is_refused(rng):
     with pytest.raises(be.DataError, match="from 0 to 1"):
         be.aggregate(ds, FOLDS, quantiles=[2.5])
     with pytest.raises(be.DataError, match="sizes of parts"):
-        be.aggregate(ds.drop_vars("subjects"), FOLDS)
+        be.aggregate(ds.drop_vars("subjects"), FOLDS, interval="nadeau-bengio")
     with pytest.raises(be.DataError, match="interval"):
         be.aggregate(ds, FOLDS, interval="wilson")
 
