@@ -26,7 +26,7 @@ PUBLISHED = os.environ.get("BIOEVAL_PUBLISHED_DATA", "")
 WITHOUT_PUBLISHED = "without published data"
 
 #: How many cases of one test a run without the slow tests has, unless the test is marked otherwise.
-MOST_CASES = 3
+MOST_CASES = 2
 
 #: Of the tests that a run leaves out: how many are slow, and how many are further cases.
 LEFT_OUT = pytest.StashKey[list[int]]()

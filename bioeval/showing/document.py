@@ -429,7 +429,7 @@ def _support_in_short(dataset: xr.Dataset, rows: Sequence[Row]) -> list[Text]:
             continue
         is_uncertain = any(message.code == "target-uncertain" for message in messages)
         text = "{rate:term} at {chosen:term} <= {target:rate}"
-        text += " and at smaller targets" * (len(targets) > 1)
+        text += " and below" * (len(targets) > 1)
         text += " is uncertain with" if is_uncertain else " cannot be estimated from"
         text += " fewer than {needed:count} {unit}"
         values = {"rate": rate, "chosen": chosen, "target": max(targets), "unit": unit}

@@ -508,6 +508,7 @@ def distance_to_segment(point, start, end) -> float:
     return float(np.hypot(*(point - start - share * along)))
 
 
+@pytest.mark.slow
 def test_a_page_of_six_systems_says_what_it_leaves_out(tmp_path):
     systems = {x: simulated_scores(i).replace(name=x) for i, x in enumerate("abcdef")}
     text = written({x: be.evaluate(y) for x, y in systems.items()}, tmp_path)
@@ -519,6 +520,7 @@ def test_a_page_of_six_systems_says_what_it_leaves_out(tmp_path):
     assert [row["system"] for row in rates(text)] == [*systems]
 
 
+@pytest.mark.slow
 def test_attempts_and_people_are_columns_only_where_systems_differ_in_them(tmp_path):
     same = {x: simulated_scores(i) for i, x in enumerate("ab")}
     text = written({x: be.evaluate(y) for x, y in same.items()}, tmp_path)
