@@ -309,13 +309,17 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
         labels = [Label(system), Label(condition)]
         cells.names[system, condition] = labels if has_conditions else labels[:1]
         cells.add((system, condition), column, row.cell)
-    values = [x for x in cells.columns if x[-1] != LETTERS]
-    beside = {x: (*x[:-1], LETTERS) for x in values if x[-1] == ""}
+    # Letters stand beside the value that they are about.
+    beside: dict[Hashable, Hashable] = {}
+    for row in rows:
+        key = (_key(row), row.places.get("part") == "train")
+        beside[*key, ""] = (*key, LETTERS)
+    values = [x for x in cells.columns if x not in beside.values()]
     cells.columns = {
         x: cells.columns[x]
         for value in values
         for x in (value, beside.get(value))
-        if x in cells.columns
+        if x is not None and x in cells.columns
     }
     heads = [Column("system", "system")]
     if has_conditions:
