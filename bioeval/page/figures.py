@@ -175,8 +175,8 @@ class PageFigures:
         if display.why_empty:
             return ""
         self._drawn_so_far += 1
-        said = joined(*(written for written in (title, display.caption) if written), by=": ")
-        text = svg_of(figure, f"figure-{self._drawn_so_far}", printable(said))
+        label = joined(title, display.caption, by=": ")
+        text = svg_of(figure, f"figure-{self._drawn_so_far}", printable(label))
         axes = display.ax_
         marks = [_mark(figure, axes, x, y, i) for i, (x, y) in enumerate(places)]
         if line is not None:

@@ -635,8 +635,8 @@ def rates_table(rates: PageRates, is_of_several: bool, lines: HtmlLines) -> dict
     heads = [*keys, "threshold", *(lines.write(Term(x)) for x in RATES)]
     heads += ["EER"] * has_eer + list(different)
     common = [{*x.values()} for x in (attempts, people)]
-    said = " of ".join(x for (x,) in (x for x in common if len(x) == 1) if x)
-    notes = [f"{said}.", *_notes(rates, is_of_several)] if said else _notes(rates, is_of_several)
+    sample = " of ".join(x for (x,) in (x for x in common if len(x) == 1) if x)
+    notes = [*([f"{sample}."] if sample else []), *_notes(rates, is_of_several)]
     return {"heads": heads, "rows": rows, "note": " ".join(map(lines.write, notes))}
 
 

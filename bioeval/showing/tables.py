@@ -310,17 +310,13 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
         cells.names[system, condition] = labels if has_conditions else labels[:1]
         cells.add((system, condition), column, row.cell)
     # Letters stand beside the value that they are about.
-    beside: dict[Hashable, Hashable] = {}
+    columns: dict[Hashable, Column] = {}
     for row in rows:
         key = (_key(row), row.places.get("part") == "train")
-        beside[*key, ""] = (*key, LETTERS)
-    values = [x for x in cells.columns if x not in beside.values()]
-    cells.columns = {
-        x: cells.columns[x]
-        for value in values
-        for x in (value, beside.get(value))
-        if x is not None and x in cells.columns
-    }
+        for statistic in (*STATISTICS_IN_ROWS, LETTERS):
+            if (*key, statistic) in cells.columns:
+                columns[*key, statistic] = cells.columns[*key, statistic]
+    cells.columns = columns
     heads = [Column("system", "system")]
     if has_conditions:
         heads.append(Column("condition", "condition"))

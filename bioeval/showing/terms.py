@@ -52,10 +52,11 @@ def is_term(name: str) -> bool:
     return name in _ABBREVIATED
 
 
-def names_in_full(shown: Mapping[str, set[str]]) -> dict[str, str]:
-    """Return the name in full of each rate that is shown, by its abbreviation, with ISO's term.
+def names_in_full(shown: Mapping[str, set[str]]) -> dict[str, tuple[str, str]]:
+    """Return the name in full and ISO's term of each rate that is shown, by its abbreviation.
 
-    `shown` are the rates of each task. Rates of transactions have the same names in the standard.
+    `shown` are the rates of each task. Rates of transactions have the same names in the standard,
+    and an empty term here.
     """
     names: dict[str, str] = {}
     iso: dict[str, list[str]] = {}
@@ -66,7 +67,7 @@ def names_in_full(shown: Mapping[str, set[str]]) -> dict[str, str]:
             elif task != "verification" or name not in shown.get(TRANSACTIONS, ()):
                 continue
             names.setdefault(name.upper(), rate.long_name.partition(":")[0])
-    return {x: f"{names[x]} (ISO: {' or '.join(iso[x])})" if x in iso else names[x] for x in names}
+    return {short: (name, " or ".join(iso.get(short, ()))) for short, name in names.items()}
 
 
 def task_of(dataset: xr.Dataset) -> str:

@@ -8,7 +8,7 @@ from html import escape, unescape
 from bioeval.base.errors import without_controls
 from bioeval.showing.blocks import Section
 from bioeval.showing.writers.lines import Lines
-from bioeval.showing.writers.pieces import Grid, Line, Pairs, Piece, Points, pieces_of
+from bioeval.showing.writers.pieces import Grid, Line, Pairs, Points, pieces_of
 
 _DIGIT = "\u2007"  # a blank that is as wide as a digit
 #: Letters of a line on paper, and between two columns: a table that is wider has a line for a cell.
@@ -69,17 +69,18 @@ def body(section: Section, lines: Lines) -> str:
     pieces = list(pieces_of(section, lines, lines))
     written, title = "", ""
     for piece, next_piece in zip(pieces, [*pieces[1:], None], strict=True):
-        if isinstance(piece, Line) and piece.role == "title" and isinstance(next_piece, Grid):
-            title = piece.text
-        elif isinstance(piece, Grid):
-            written += _table(piece, title)
-            title = ""
-        else:
-            written += _html(piece)
+        match piece:
+            case Line(role="title" | "heading" | "next heading") if isinstance(next_piece, Grid):
+                title = piece.text
+            case Grid():
+                written += _table(piece, title)
+                title = ""
+            case _:
+                written += _html(piece)
     return written
 
 
-def _html(piece: Piece) -> str:
+def _html(piece: Line | Pairs | Points) -> str:
     match piece:
         case Line(role=""):
             return f"<p>{piece.text}</p>"
@@ -97,7 +98,6 @@ def _html(piece: Piece) -> str:
             return f"<table><tbody>{''.join(rows)}</tbody></table>"
         case Points():
             return f"<ul>{''.join(f'<li>{sentence}</li>' for sentence in piece.sentences)}</ul>"
-    raise TypeError(piece)
 
 
 def _table(grid: Grid, title: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -89,17 +88,16 @@ def _terms(section: Section, words: Lines, is_short: bool) -> str:
     # here, and the pieces are not used.
     lines = Lines(words.task)
     list(_pieces(section, lines, lines, "", 0))
-    names = names_in_full(lines.rates)
+    rates = names_in_full(lines.rates)
     if is_short:
         shorts: dict[str, list[str]] = {}  # by ISO's term
-        for short, name in names.items():
-            if found := re.search(r"\(ISO: (.*)\)$", name):
-                shorts.setdefault(found[1], []).append(short)
-        iso = [f"{' and '.join(of_term)} (ISO: {term})" for term, of_term in shorts.items()]
-        return ", ".join([*iso[:1], *(x.replace("ISO: ", "") for x in iso[1:])])
-    return "; ".join(
-        f"{short}: {name}" for short, name in ({**names, **lines.names, **names}).items()
-    )
+        for short, (_, term) in rates.items():
+            shorts.setdefault(term, []).append(short)
+        shorts.pop("", None)
+        terms = zip(shorts, ["ISO: ", *[""] * len(shorts)], strict=False)
+        return ", ".join(f"{' and '.join(shorts[x])} ({iso}{x})" for x, iso in terms)
+    names = {x: f"{name} (ISO: {term})" if term else name for x, (name, term) in rates.items()}
+    return "; ".join(f"{x}: {name}" for x, name in ({**names, **lines.names, **names}).items())
 
 
 def _pieces(
