@@ -223,8 +223,9 @@ def _splitter(record: Any) -> Any:
         return np.random.SeedSequence(content[0], spawn_key=content[1])
     package, _, kind = name.partition(".")
     modules = {"bioeval": "bioeval.partition", "sklearn": "sklearn.model_selection"}
-    known = importlib.import_module(modules[package]) if package in modules else None
-    if not hasattr(known, kind):
+    module = importlib.import_module(modules[package]) if package in modules else None
+    made = getattr(module, kind, None)
+    if not (isinstance(made, type) and hasattr(made, "split")):  # nothing else of a file is called
         raise DataError(
             f"the parts of this result were made by {name}, which is neither of bioeval nor of "
             "scikit-learn; make this splitter again by its own code"
@@ -237,4 +238,4 @@ def _splitter(record: Any) -> Any:
                 f"the parts of this result were drawn by scikit-learn's {kind} without a seed: "
                 "they cannot be drawn again"
             )
-    return getattr(known, kind)(**parameters)
+    return made(**parameters)

@@ -647,3 +647,14 @@ def test_ranks_and_fusion_need_no_card_of_their_own(doors):
     ):
         with pytest.raises(error, match=f"{[*options][0]}"):
             be.repeat(doors, halves, **options)
+
+
+@pytest.mark.parametrize("name", ["sklearn.train_test_split", "sklearn.GridSearchCV", "os.system"])
+def test_nothing_but_a_splitter_is_made_of_a_saved_record(name):
+    result = be.repeat(
+        be.simulate(12, 2, random_state=1), be.partition.SubjectShuffleSplit(3, random_state=1)
+    )
+    for leaf in result.leaves:
+        leaf.attrs["splitter_record"] = json.dumps({name: {}})
+    with pytest.raises(be.DataError, match="neither of bioeval nor of scikit-learn"):
+        be.partition.splitter_of(result)
