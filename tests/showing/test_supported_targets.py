@@ -13,7 +13,7 @@ import bioeval as be
 #: The label of a row or of a column, in any form. A sentence names targets before these verbs.
 AT_FAR = re.compile(
     r"(?:FRR|DIR) at FAR (?:<=|&lt;=|\$\\leq\$) (10|1|0\.1|0\.01)(?:\\,\\| )%"
-    r"(?![\d.,%\\ and]*(?: or less)? (?:cannot|is uncertain))"
+    r"(?![\d.,%\\ and]*(?: and below)? (?:cannot|is uncertain))"
 )
 
 
