@@ -110,18 +110,15 @@ def animals(genuine: Sequence[float], impostor: Sequence[float], quantile: str) 
     quarter = math.ceil(Fraction(quantile) * len(complete))
     if 2 * quarter > len(complete):
         return None
-    by_genuine = sorted(complete, key=lambda i: genuine[i])  # nearest is best; sorting is stable
-    by_impostor = sorted(complete, key=lambda i: -impostor[i])  # farthest is best
     names = []
     for i in range(len(genuine)):
-        place = [
-            "best"
-            if i in order[:quarter]
-            else "worst"
-            if i in order[len(complete) - quarter :]
-            else ""
-            for order in (by_genuine, by_impostor)
-        ]
+        place = []
+        for means in (genuine, [-x for x in impostor]):  # the nearest, the farthest is best
+            nearly = 1e-10 * max((abs(means[j]) for j in complete), default=0)
+            as_good = sum(means[j] <= means[i] + nearly for j in complete)
+            as_bad = sum(means[j] >= means[i] - nearly for j in complete)
+            is_best, is_worst = i in complete and as_good <= quarter, as_bad <= quarter
+            place.append("best" if is_best else "worst" if i in complete and is_worst else "")
         names.append(
             {
                 ("best", "best"): "dove",

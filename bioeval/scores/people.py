@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -46,6 +47,13 @@ class People:
 def knows_people(scores: ScoreData) -> bool:
     """Whether the subjects of all attempts are known."""
     return scores._labelled if scores.layout != "pairs" else scores.pairs.people is not None
+
+
+def has_quick_limits(scores: AnyScores) -> bool:
+    """Whether intervals by people are quick, so that nobody needs to ask for them."""
+    if scores.layout == "top-k" or not knows_people(scores):
+        return False
+    return len(scores.subjects) <= 1_000 and math.prod(scores.shape) <= 10_000_000
 
 
 def has_subjects(scores: ScoreData) -> bool:

@@ -50,7 +50,7 @@ from bioeval.scores.codes import Codes, spellings
 from bioeval.scores.labels import one_dimensional, plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.missing import no_value
-from bioeval.scores.people import mates_among, require_people
+from bioeval.scores.people import has_quick_limits, mates_among, require_people
 from bioeval.scores.provenance import Provenance, look_alike
 from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
@@ -72,6 +72,9 @@ FEW_SUBJECTS = 30
 
 # More groups are refused: counts of all pairs of groups would take too much memory.
 MOST_GROUPS = 256
+
+#: With fewer people, intervals that nobody asked for would be too narrow.
+LEAST_PEOPLE = 20
 
 #: Number of permutations of the test.
 PERMUTATIONS = 2000
@@ -199,7 +202,7 @@ def by_group(
     group: Any,
     *,
     threshold: Any = "eer",
-    interval: Literal["people"] | IntervalMethod | None = None,
+    interval: Literal["auto", "people"] | IntervalMethod | None = "auto",
 ) -> xr.Dataset:
     """Evaluate verification by group at one threshold: groups of people, or of attempts.
 
@@ -223,9 +226,10 @@ def by_group(
     threshold : float or str
         Threshold: a number, or a rule applied to all groups together. A rule is ``"eer"``,
         ``"far=0.001"`` (the loosest threshold), ``"hter"``, ``"cost=prior,c_miss,c_fa"``.
-    interval : {None, "people"}
-        Add confidence intervals by the jackknife over the people of each group. The threshold of
-        all groups stays.
+    interval : {"auto", "people", None}
+        ``"people"``: add confidence intervals by the jackknife over the people of each group. The
+        threshold of all groups stays. ``"auto"``: add them for 20 to 1,000 people and up to ten
+        million comparisons, where they are quick.
 
     Returns
     -------
@@ -301,11 +305,14 @@ def by_group(
     >>> ds.frr_p_value.sel(group="night", other_group="day").round(2).item()
     0.22
     """
-    options = interval_of(interval, ["people"])
     rule = Rule.parse(threshold)
     require_scores(scores)
     require_values(scores, "verification by group")
     require_people(scores, "verification by group")
+    if isinstance(interval, str) and interval == "auto":
+        is_quick = len(scores.subjects) >= LEAST_PEOPLE and has_quick_limits(scores)
+        interval = "people" if is_quick else None
+    options = interval_of(interval, ["people"])
     groups = _read_groups(scores, group)
     labels = groups.labels
     scores = groups.scores

@@ -93,6 +93,9 @@ ANIMALS = {
 
 NO_ANIMAL = "none"
 
+#: Means that differ by less than this part of the largest are equal.
+TIED = 1e-10
+
 #: Number of subjects that are named for each kind of error, and for each animal.
 NAMED = 3
 
@@ -109,8 +112,7 @@ ZOO = {
     "animal": Variable(
         "animal of the zoo of Yager and Dunstone (2010)",
         label="animal",
-        title="Animals by mean scores, not errors (p: probability by chance of as many or more, as "
-        "many or fewer)",
+        title="Animals by mean scores, not errors",
         labels={
             "dove": "dove: best genuine and impostor mean",
             "worm": "worm: worst genuine and impostor mean",
@@ -329,7 +331,8 @@ def zoo(
       probe (the wolf's side) and for the subject that it claims (the lamb's side).
     - Animals: Yager and Dunstone (2010), "The biometric menagerie", IEEE TPAMI 32(2). Doves are
       best by genuine and impostor mean, worms worst by both, chameleons best by the genuine and
-      worst by the impostor mean, phantoms the reverse.
+      worst by the impostor mean, phantoms the reverse. Subjects whose means tie at the limit of the
+      best or of the worst are no animals.
     - Goats, lambs and wolves: Doddington and others (1998), "Sheep, goats, lambs and wolves",
       ICSLP, whose test takes all scores as independent.
     - The tests here compare means over two halves of each subject's templates (whole sessions, if
@@ -446,17 +449,16 @@ def _means_and_animals(
     # The best and the worst subjects, by the genuine mean and by the impostor mean.
     compared = np.flatnonzero(~np.isnan(genuine_mean) & ~np.isnan(impostor_mean))
     best = number_of_best(quantile, len(compared))
-    by_genuine = compared[np.argsort(genuine_mean[compared], kind="stable")]
-    by_impostor = compared[np.argsort(-impostor_mean[compared], kind="stable")]
-    first_worst = len(compared) - best
-    of_genuine = {"best": by_genuine[:best], "worst": by_genuine[first_worst:]}
-    of_impostor = {"best": by_impostor[:best], "worst": by_impostor[first_worst:]}
+    of_genuine = _ends(genuine_mean[compared], best)
+    of_impostor = _ends(-impostor_mean[compared], best)
     animal_of_subject = np.full(subjects, NO_ANIMAL, dtype="<U9")
-    for animal, (genuine_part, impostor_part) in ANIMALS.items():
-        members = np.intersect1d(of_genuine[genuine_part], of_impostor[impostor_part])
-        animal_of_subject[members] = animal
-    count = np.array([(animal_of_subject == animal).sum() for animal in ANIMALS])
-    expected = np.full(len(ANIMALS), best**2 / len(compared) if len(compared) else np.nan)
+    count, expected = [], []
+    for animal, (genuine_end, impostor_end) in ANIMALS.items():
+        is_genuine_end, is_impostor_end = of_genuine[genuine_end], of_impostor[impostor_end]
+        is_member = is_genuine_end & is_impostor_end
+        animal_of_subject[compared[is_member]] = animal
+        count.append(int(is_member.sum()))
+        expected.append(ratio(is_genuine_end.sum() * is_impostor_end.sum(), len(compared)))
     means = {
         "genuine_mean": genuine_mean,
         "impostor_mean_as_probe": ratio(probe_sum, probe_count),
@@ -466,15 +468,29 @@ def _means_and_animals(
     of_means: Variables = {name: (("subject",), to_user(x, kind)) for name, x in means.items()}
     of_means["non_finite"] = infinite
     of_animals: Variables = {
-        "animal_count": (("animal",), count),
-        "animal_expected": (("animal",), expected),
+        "animal_count": (("animal",), np.array(count)),
+        "animal_expected": (("animal",), np.array(expected, dtype=float)),
         "animal_of_subject": (("subject",), animal_of_subject),
     }
     return of_means, of_animals
 
 
+def _ends(means: np.ndarray, best: int) -> dict[str, np.ndarray]:
+    """Return the masks of the best and the worst subjects, (subjects,), by mean distances.
+
+    Subjects are best if they and all who are as good are at most `best`: of those who tie at the
+    limit, none is best and none is worst. Means tie that differ by no more than sums are rounded.
+    """
+    if not best:
+        return dict.fromkeys(("best", "worst"), np.zeros(len(means), dtype=bool))
+    in_order = np.sort(means)
+    rounding = TIED * np.abs(means).max()
+    is_best = means < in_order[best] - rounding
+    return {"best": is_best, "worst": means > in_order[-best - 1] + rounding}
+
+
 def number_of_best(quantile: float, subjects: int) -> int:
-    """Return the number of best subjects, which is also the number of the worst.
+    """Return the most subjects that are best, which is also the most that are worst.
 
     It is the `quantile` of all subjects, rounded up.
     """

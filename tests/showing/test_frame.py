@@ -164,7 +164,9 @@ def test_values_and_what_is_missing_survive_csv(name, tmp_path):
         assert read[column].isna().tolist() == values.isna().tolist(), column
         there, expected = read[column].dropna().tolist(), values.dropna().tolist()
         if values.dtype.kind in "iuf":
-            np.testing.assert_allclose(there, np.array(expected, float), rtol=1e-12)  # parsers round
+            np.testing.assert_allclose(
+                there, np.array(expected, float), rtol=1e-12
+            )  # parsers round
         else:
             assert [*map(str, there)] == [*map(str, expected)], column
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
     from bioeval.showing.text import Text
     from bioeval.studies.check import Finding
-
-#: People and comparisons, at most, of scores that have intervals unless they are refused.
-_LIMITED = 1_000, 10_000_000
 
 #: Queries that are listed, those with the lowest average precision.
 _WORST = 10
@@ -171,13 +167,17 @@ def _evaluated(
     *,
     worst_pairs: int | None,
 ) -> _Evaluated:
+    from bioeval.scores.people import has_quick_limits
+    from bioeval.tasks.card_scores import resolve_card
+
     as_read, scores = system
     card_options = dict(card_options)
     divided = with_gallery(protocol, scores, card_options)
     if divided is not scores:
         scores = as_read = divided
     card = resolve(protocol, scores, card_options)
-    method = interval or ("people" if _has_limits(scores, card) else "none")
+    is_quick = has_quick_limits(scores) and not resolve_card(scores, card).has_folds
+    method = interval or ("people" if is_quick else "none")
     tree = _evaluation(run, scores, card, None if method == "none" else method, options)
     if worst_pairs is not None:
         tree = tree.assign(worst_pairs=_worst_pairs(run, as_read, card, worst_pairs))
@@ -275,17 +275,6 @@ def _systems_and_second(
         text = "several systems need files that hold scores with their labels, such as .npz"
         raise click.UsageError(f"{text}; {unlabelled[0]} does not")
     return [data], files[1]
-
-
-def _has_limits(scores: Scores, card: Any) -> bool:
-    """Whether intervals are computed that nobody asked for."""
-    from bioeval.scores.people import knows_people
-    from bioeval.tasks.card_scores import resolve_card
-
-    most_people, most_comparisons = _LIMITED
-    if scores.layout == "top-k" or not knows_people(scores) or resolve_card(scores, card).has_folds:
-        return False
-    return len(scores.subjects) <= most_people and math.prod(scores.shape) <= most_comparisons
 
 
 def _has_curves(scores: Scores, card: Any) -> bool:

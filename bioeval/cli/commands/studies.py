@@ -100,8 +100,9 @@ def zoo_command(run: Run, data: str, second: str | None = None, **options: Any) 
 )
 @option(
     "--interval METHOD",
-    "Add confidence intervals by the jackknife over the people of each group.",
-    ["people"],
+    "Add confidence intervals by the jackknife over the people of each group; by default for 20 to "
+    "1,000 people.",
+    ["people", "none"],
 )
 @shared(use=True, interval=True, plots=True, fails=("frr@group=all > 10%",))
 def groups_command(
@@ -114,16 +115,17 @@ def groups_command(
 ) -> None:
     """Evaluate verification of DATA by group of people, or by a condition such as light.
 
-    bioeval groups scores.npz --by sex --interval people
+    bioeval groups scores.npz --by sex
 
     For groups of people, the table gives the FRR of each group, and the FAR of each pair of groups.
     Where a person has several values, it gives FRR and FAR by the value of the probe. With
-    --interval, it says which groups differ. Groups with fewer than 30 subjects or expected errors
+    intervals, it says which groups differ. Groups with fewer than 30 subjects or expected errors
     are flagged.
     """
     from bioeval.studies.groups import by_group
 
-    limits = run.interval(interval)
+    limits = run.interval(None if interval == "none" else interval)
+    limits = limits if interval else "auto"
     run.finish(by_group(run.read(data, second), group, interval=limits, **options))
 
 

@@ -93,6 +93,18 @@ def disjoint_pairs(pairs, within):
     return int((match >= 0).sum())
 
 
+def test_intervals_come_by_default_where_they_are_quick(scores):
+    by_default = be.by_group(scores, "sex", threshold="far=0.02")
+    assert by_default.identical(be.by_group(scores, "sex", threshold="far=0.02", interval="people"))
+    assert "frr_low" not in be.by_group(scores, "sex", threshold="far=0.02", interval=None)
+    for subjects, has_limits in ((19, False), (20, True), (1000, True), (1001, False)):
+        alike = be.Scores(np.arange(subjects) % 7 * np.ones((subjects, 1)), np.arange(subjects))
+        ds = be.by_group(
+            alike, ["x", "y"] * (subjects // 2) + ["x"] * (subjects % 2), threshold=3.0
+        )
+        assert ("far_low" in ds) == has_limits, subjects
+
+
 @pytest.mark.parametrize("layout", ["square", "gallery", "pairs"])
 def test_rates_of_groups_have_limits_by_leaving_out_each_person(scores, layout):
     """Of both groups, on all sides; the rates of pairs of groups too, with one error or none."""

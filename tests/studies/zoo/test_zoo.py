@@ -129,6 +129,27 @@ def test_a_quantile_is_a_decimal_number():
     assert ds.animal_expected.values.tolist() == [9 / 30] * 4
 
 
+@pytest.mark.parametrize("score", [0.0, 0.3])
+def test_identical_subjects_are_no_animals(score):
+    ds = be.zoo(be.Scores(np.full((34, 34), score), np.repeat(np.arange(10), [3] * 6 + [4] * 4)))
+    assert ds.animal_count.values.tolist() == ds.animal_expected.values.tolist() == [0] * 4
+    assert set(ds.animal_of_subject.values) == {"none"}
+
+
+def test_subjects_that_tie_at_the_limit_are_no_animals():
+    """Of 8 people, 1 is best by the genuine mean, and 2 who tie would be the second best."""
+    distance = np.full((16, 16), 5.0)
+    for person, near in enumerate([1, 2, 2, 3, 3, 3, 4, 4]):
+        distance[2 * person, 2 * person + 1] = distance[2 * person + 1, 2 * person] = near
+    ds = be.zoo(be.Scores(distance, np.repeat(np.arange(8), 2)), threshold=4.5)
+    assert set(ds.animal_of_subject.values) == {"none"}  # impostor means are equal
+    distance[[0, 1], 2:] = distance[2:, [0, 1]] = 9.0  # the first is far from all others
+    distance[[14, 15], 2:14] = distance[2:14, [14, 15]] = 4.0  # and the last is near
+    ds = be.zoo(be.Scores(distance, np.repeat(np.arange(8), 2)), threshold=4.5)
+    assert ds.animal_of_subject.values.tolist() == ["dove", *["none"] * 6, "worm"]
+    assert ds.animal_expected.values.tolist() == [1 / 8, 2 / 8, 1 / 8, 2 / 8]
+
+
 @given(st.integers(0, 1000), st.booleans(), st.booleans())
 def test_halves_of_templates_and_of_sessions(seed, square, sessions):
     rng = np.random.default_rng(seed)
