@@ -101,7 +101,7 @@ def checkout(root, tmp_path) -> Checkout:
 OPTIONS = {  # of the programs that the scripts start
     "bench": "scripts/bench.py",
     "course": "scripts/course.py",
-    "coverage": "scripts/simulations/__main__.py",
+    "coverage": "scripts/simulations.py",
     "demo": "bioeval/cli/commands/about.py",
     "fuzz": "scripts/fuzz.py",
 }
