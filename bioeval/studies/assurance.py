@@ -54,6 +54,19 @@ class Judged:
         low, high = self.limits.limits_at(np.array(rate))
         return float(low), float(high)
 
+    def is_shown(self, rate: float, target: float) -> bool:
+        """Whether the upper limit of a rate is at most a target, and the people support it."""
+        return self.limits_at(rate)[1] <= target and self.enough_for(target)
+
+    def enough_for(self, target: float) -> bool:
+        """Whether there are the people, or pairs of people, that the rule of 3 asks for."""
+        return (self.pairs or self.people) >= _least_trials(target, self.confidence)
+
+    def least_people(self, target: float) -> int:
+        """Return the fewest people who show a target without an error, by the rule of 3."""
+        trials = _least_trials(target, self.confidence)
+        return people_with(trials) if self.pairs else trials
+
     def people_to_settle(self, rate: float, target: float) -> float:
         """Return about how many people are needed for a limit of the rate to reach a target.
 
@@ -86,17 +99,23 @@ class Judged:
         if not (is_enough[-1] and effective > 0):
             return math.nan
         needed = math.ceil(people * factors[not_enough[-1] + 1 if len(not_enough) else 0])
-        low, high = self.limits_at(rate)
-        is_settled = high <= target if is_below else low > target
+        if is_below:
+            needed = max(needed, self.least_people(target))
+            is_settled = self.is_shown(rate, target)
+        else:
+            is_settled = self.limits_at(rate)[0] > target
         return min(needed, people) if is_settled else max(needed, people + 1)
 
 
-def shares_without_error(rate: float, confidence: float) -> int:
-    """Return how many independent trials without an error show that a rate is not exceeded.
+def _least_trials(rate: float, confidence: float) -> int:
+    """Return how many independent trials without an error show a rate, by the rule of 3.
 
-    It is the smallest ``n`` with ``(1 - rate)^n <= 1 - confidence``.
+    The rule is of 95 %: at another confidence, the trials grow as those of the exact limit do. The
+    exact limit needs up to one in twenty fewer; the rule is asked, since tables and messages on too
+    few people go by it.
     """
-    return math.ceil(math.log1p(-confidence) / math.log1p(-rate) - 1e-9)
+    share = math.log1p(-confidence) / math.log(0.05)
+    return math.ceil(share * RuleOf(3) / rate * (1 - 1e-12))
 
 
 def _beta_mass(a: np.ndarray, b: np.ndarray, rate: float) -> np.ndarray:
@@ -519,12 +538,11 @@ def assured_threshold(curve: FarCurve, target: float) -> Assured:
     if refusal is not None:
         return Assured(curve, refusal=refusal)
     # About how many people guarantee the target by a strict threshold, whose FAR is a tenth of it;
-    # NaN if no number is enough. At the least, their pairs show the target without a false accept.
+    # NaN if no number is enough.
     people_needed, far_of_strict = math.nan, math.nan
     strict = _strict_far(curve, target)
     if strict < target:
-        least = people_with(shares_without_error(target, curve.judged.confidence))
-        people_needed = float(max(curve.judged.people_to_settle(strict, target), least))
+        people_needed = float(curve.judged.people_to_settle(strict, target))
         far_of_strict = strict
     assured = Assured(
         curve,
@@ -532,7 +550,9 @@ def assured_threshold(curve: FarCurve, target: float) -> Assured:
         far_of_strict=far_of_strict,
         points=_points_to_draw(curve, target),
     )
-    largest_far = curve.judged.limits.largest_rate(target)
+    largest_far = math.nan
+    if curve.judged.enough_for(target):
+        largest_far = curve.judged.limits.largest_rate(target)
     loosest = None if math.isnan(largest_far) else curve.loosest(largest_far)
     if loosest is None or not math.isfinite(loosest.threshold):
         return replace(assured, refusal=_refusal(curve, target))
@@ -575,8 +595,20 @@ def _refusal(curve: FarCurve, target: float) -> Message:
     judged = curve.judged
     people = {"confidence": judged.confidence, "people": judged.people}
     population = curve.over if curve.fixed_gallery else "people"
-    high = judged.limits_at(far)[1]
+    high = _high_said(judged, far, target)
     return Message("too-few-people-to-promise", **arguments, high=high, **people, over=population)
+
+
+def _high_said(judged: Judged, rate: float, target: float) -> float:
+    """Return the upper limit of a rate; that of the rule of 3 if people are too few by this alone.
+
+    Of 12 people, 66 pairs without an error have the exact limit 4.44 % and 3 / 66 = 4.55 %.
+    """
+    high = judged.limits_at(rate)[1]
+    if high > target or judged.enough_for(target):
+        return high
+    share = math.log1p(-judged.confidence) / math.log(0.05)
+    return min(share * RuleOf(3) / (judged.pairs or judged.people), 1.0)
 
 
 def kinds_of_people_absent(people: int) -> Message:
@@ -722,8 +754,9 @@ def check_promise(
     xarray.Dataset
         Over ``promise``, the rules:
 
-        - ``verdict``: ``"shown"`` (the upper limit is at most the target), ``"refuted"`` (the lower
-          limit is above the target) or ``"open"``
+        - ``verdict``: ``"shown"`` (the upper limit is at most the target, and there are the people
+          that the rule of 3 asks for), ``"refuted"`` (the lower limit is above the target) or
+          ``"open"``
         - ``promised``: the rate
         - ``people``
         - ``people_to_settle``: about how many people would settle the promise at the observed rate,
@@ -822,12 +855,13 @@ class _Verdict(NamedTuple):
         target = rule.values[0]
         low, high = limits.limits_at(rate)
         verdict: Literal["shown", "refuted", "open"] = "open"
-        if high <= target:
+        if limits.is_shown(rate, target):
             verdict = "shown"
         elif low > target:
             verdict = "refuted"
         people_to_settle = limits.people_to_settle(rate, target)
-        return cls(rule, verdict, low, high, limits.people, people_to_settle)
+        said = _high_said(limits, rate, target)
+        return cls(rule, verdict, low, said, limits.people, people_to_settle)
 
     def message(self, about: dict[str, Any]) -> Message:
         about = {"rate": self.rule.name, "promise": self.rule.values[0], **about}

@@ -1,5 +1,6 @@
 """Assured thresholds and promises beside intervals, and what cannot be promised."""
 
+import itertools
 import math
 
 import numpy as np
@@ -346,3 +347,32 @@ def test_fewer_people_may_refute_a_promise_than_the_rule_of_3_asks_for():
 def test_of_more_than_three_people_some_kinds_may_be_absent():
     assert kinds_of_people_absent(3).arguments == {}
     assert kinds_of_people_absent(4).arguments == {"share": 0.75, "people": 4}
+
+
+@pytest.mark.parametrize("people", [8, 12, 20, 28, 29])
+def test_a_promise_is_shown_only_where_the_people_are_enough(people):
+    """No statement says "shown" where another says "too few people", and 12 people have 66 pairs.
+
+    Without an error, their exact limit is 4.44 %, and 3 / 66 is 4.55 %: 4.5 % is between the two,
+    as an FRR of 10 % is of 29 people.
+    """
+    assert 1 - 0.05 ** (1 / 66) < 0.045 < 3 / 66 and 1 - 0.05 ** (1 / 29) < 0.1 < 3 / 29
+    labels = np.repeat(np.arange(people), 2)
+    noise = np.random.default_rng(0).normal(0, 0.1, size=(len(labels), len(labels)))
+    scores = be.Scores(3 + noise + noise.T - 2.9 * (labels[:, None] == labels), labels)
+    for rate, target in itertools.product(("far", "frr"), (0.1, 0.045, 0.02, 0.01, 0.008)):
+        rule = f"{rate}={target}"
+        promise = be.check_promise(scores, 1.5, rule)
+        assure = {"assure": 0.95} if rate == "far" else {}
+        study = be.study_threshold(scores, rule, folds=2, repeats=1, **assure)
+        enough = (people * (people - 1) / 2 if rate == "far" else people) >= 3 / target
+        too_few = "target-not-shown" in [x.code for x in be.messages(study)]
+        needed = study["needs"].subjects_needed.sel(rule=3).item()
+        assert too_few == (people < needed) == (not enough)
+        high = promise[f"{rate}_high"].item()
+        assert (promise.verdict.item() == "shown") == (enough and high <= target)
+        if not enough:
+            open_promise = arguments(promise, "promise-open")
+            assert open_promise["people_to_settle"] >= needed
+            assert open_promise["high"] > target
+            assert "assured_threshold" not in study or np.isnan(study.assured_threshold)
