@@ -26,7 +26,7 @@ PUBLISHED = os.environ.get("BIOEVAL_PUBLISHED_DATA", "")
 WITHOUT_PUBLISHED = "without published data"
 
 #: How many cases of one test a run without the slow tests has, unless the test is marked otherwise.
-MOST_CASES = 2
+MOST_CASES = 1
 
 #: Of the tests that a run leaves out: how many are slow, and how many are further cases.
 LEFT_OUT = pytest.StashKey[list[int]]()
@@ -156,9 +156,9 @@ def compile_share(worker: dict[str, Any]) -> None:
 
 
 def spread(cases: list[pytest.Item], number: int) -> list[pytest.Item]:
-    """Return so many of the cases of a test, evenly spread."""
+    """Return so many cases of a test, evenly spread; one is the last, of the widest numbers."""
     number, last = min(number, len(cases)), len(cases) - 1
-    return [cases[i * last // max(number - 1, 1)] for i in range(number)]
+    return [cases[i * last // (number - 1)] for i in range(number)] if number > 1 else cases[-1:]
 
 
 def pairwise(cases: list[pytest.Item]) -> list[pytest.Item]:

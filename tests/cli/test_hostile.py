@@ -284,6 +284,7 @@ def test_a_pipe_that_windows_calls_an_invalid_argument_is_broken(monkeypatch, ca
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
 def test_a_limit_of_addresses_that_is_too_small_to_compile_is_named(tmp_path):
     program = """

@@ -233,6 +233,7 @@ def test_other_versions_are_refused(client, monkeypatch):
         be.evaluate(be.Scores(VALUES, LABELS))
 
 
+@pytest.mark.slow
 def test_an_address_without_a_scheduler_is_one_line(tmp_path, capsys, monkeypatch):
     from bioeval.cli.commands import run
 

@@ -264,6 +264,7 @@ FALLBACKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FALLBACKS)
 @pytest.mark.parametrize("layout", ["square", "gallery"])
 @pytest.mark.parametrize("nan", ["reject", "exclude", "raise"])

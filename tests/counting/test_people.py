@@ -78,7 +78,9 @@ def assert_counts(
 @each_fusion
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("nan", ["reject", "exclude"])
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize(
+    "dtype", [*(pytest.param(x, marks=pytest.mark.slow) for x in ("f2", "f4")), "f8"]
+)
 @pytest.mark.cases()
 def test_matrices(way, fusion, kind, nan, dtype):
     for seed in range(3):

@@ -73,6 +73,7 @@ def test_the_table_of_naive_implementations_names_each_of_them():
     assert [x for x in named if not (ROOT / "tests" / x).is_file()] == []
 
 
+@pytest.mark.slow
 def test_files_of_the_program_that_pages_name_are_there():
     existing = {path.name for path in ROOT.rglob("*.py") if ".venv" not in path.parts}
     named = {x for page in PAGES for x in re.findall(r"`(?:\w+/)*(\w+\.py)`", prose(page))}

@@ -163,10 +163,8 @@ def test_values_and_what_is_missing_survive_csv(name, tmp_path):
     for column, values in frame.items():
         assert read[column].isna().tolist() == values.isna().tolist(), column
         there, expected = read[column].dropna().tolist(), values.dropna().tolist()
-        if values.dtype.kind in "iuf":
-            np.testing.assert_allclose(
-                there, np.array(expected, float), rtol=1e-12
-            )  # parsers round
+        if values.dtype.kind in "iuf":  # which older parsers round
+            np.testing.assert_allclose(there, np.array(expected, float), rtol=1e-12)
         else:
             assert [*map(str, there)] == [*map(str, expected)], column
 

@@ -273,6 +273,7 @@ def test_a_result_of_another_task_is_refused(tree, name, node, message):
         getattr(plot, name)(tree[node])
 
 
+@pytest.mark.slow
 def test_other_things_are_refused(single, similarity, scores, open_set):
     of_similarities = be.verification(similarity)
     folds = be.cross_evaluate(scores, be.partition.SubjectKFold(3))

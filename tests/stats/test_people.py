@@ -225,6 +225,7 @@ def test_limits_do_not_depend_on_threads(call):
         numba.set_num_threads(threads)
 
 
+@pytest.mark.slow
 def test_limits_of_counted_attempts_are_those_of_listed_attempts():
     scores = crowd()
     of_listed_attempts = be.verification(scores, thresholds=[2.0, 3.0], interval="people")

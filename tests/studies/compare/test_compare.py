@@ -70,6 +70,7 @@ def jackknife(value, others):
     return max(low, -1), min(high, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["square", "gallery", "more enrolled"])
 @pytest.mark.cases(1)
 def test_values_and_limits_are_those_of_evaluations_without_each_person(layout):

@@ -68,6 +68,7 @@ def scores():
     return be.simulate(30, (2, 6), random_state=5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [8, 1, 4096])
 @pytest.mark.parametrize("failed", [0.1, 0.0])
 @pytest.mark.cases(2)

@@ -189,6 +189,7 @@ class OwnSplitter:
         yield from self.parts
 
 
+@pytest.mark.slow
 def test_probes_come_first_in_every_form_of_a_partition():
     scores = scores_of()
     labels = scores.probe_labels
@@ -602,6 +603,7 @@ SPLITTERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("splitter", SPLITTERS, ids=lambda x: type(x).__name__)
 def test_the_partitions_of_a_saved_result_are_drawn_again(splitter, tmp_path):
     crowd = be.simulate(12, 4, random_state=2)

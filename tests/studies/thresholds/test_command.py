@@ -50,6 +50,7 @@ def test_wrong_use_is_one_line(files, capsys, words, says):
     assert error.count("\n") == 0
 
 
+@pytest.mark.slow
 def test_a_page_of_infinite_scores_alone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     labels = np.arange(14).repeat(3)

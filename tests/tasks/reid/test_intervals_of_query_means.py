@@ -203,6 +203,7 @@ def test_one_person_has_no_interval():
         be.gom(single, convention="vehicleid", interval="bootstrap")
 
 
+@pytest.mark.slow
 def test_limits_of_many_scores_are_those_of_few():
     """People are left out of blocks that are counted as of scores that are sorted at once."""
     crowd = be.simulate(9, 6, within=0.9, random_state=1)
