@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import argparse
 import base64
+import html
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import nbformat
 from labs import COURSE, filled
 from nbclient import NotebookClient
-from nbconvert import SlidesExporter
+from nbconvert.filters import Highlight2HTML, markdown2html
 from nbformat import NotebookNode
-from traitlets.config import Config
+from pygments.formatters import HtmlFormatter
 
 ROOT = Path(__file__).parents[1]
 PARTS = [path.stem for path in sorted(COURSE.glob("*.ipynb"))]
 
-#: Code that draws by hand is hidden; a slide that is higher than the screen scrolls.
-SLIDES = Config(
-    TagRemovePreprocessor={"enabled": True, "remove_input_tags": {"hide-input"}},
-    SlidesExporter={
-        "reveal_width": "1150",
-        "reveal_height": "820",
-        "reveal_scroll": True,
-        "exclude_input_prompt": True,
-        "exclude_output_prompt": True,
-    },
-)
+#: Pixels for a point of a figure: letters of 9 points are at least 1/35 of a slide's 820 pixels.
+SCALE = 2.61
 
 
 def main() -> None:
@@ -43,7 +36,7 @@ def main() -> None:
             print(write_solved_lab(part, options.out / f"{part}-solved.ipynb"))
         else:
             lecture = nbformat.read(COURSE / f"{part}.ipynb", as_version=4)
-            notebook = executed(lecture, "png", "pdf")
+            notebook = executed(lecture, "retina", "pdf")
             figures = write_figures(notebook, options.out / part)
             slides = write_slides(notebook, options.out / f"{part}.slides.html")
             print(f"{slides}, and {len(figures)} figures in {options.out / part}")
@@ -94,10 +87,46 @@ def for_other_folders(notebook: NotebookNode) -> NotebookNode:
 
 
 def write_slides(notebook: NotebookNode, path: Path) -> Path:
-    notebook = for_other_folders(notebook)
-    html, _ = SlidesExporter(config=SLIDES).from_notebook_node(notebook)
-    path.write_text(html, encoding="utf-8")
+    """Write the slides as one HTML file, `slides.html` with the cells; it loads nothing."""
+    slides: list[list[str]] = []
+    for cell in for_other_folders(notebook).cells:
+        place = cell.metadata["slideshow"]["slide_type"]
+        if place in ("slide", "subslide"):
+            slides.append([])
+        if place == "notes":
+            slides[-1].append(f"<aside>{markdown2html(cell.source)}</aside>")
+        elif place != "skip":
+            fragment = ' class="fragment"' if place == "fragment" else ""
+            slides[-1] += [f"<div{fragment}>{x}</div>" for x in blocks_of(cell)]
+    sections = "\n".join(f"<section>{''.join(x)}</section>" for x in slides)
+    page = (Path(__file__).parent / "slides.html").read_text(encoding="utf-8")
+    colours = HtmlFormatter(style="tango").get_style_defs(".highlight")
+    for name, text in (("TITLE", path.stem), ("HIGHLIGHT", colours), ("SECTIONS", sections)):
+        page = page.replace(name, text, 1)
+    path.write_text(page, encoding="utf-8")
     return path
+
+
+def blocks_of(cell: NotebookNode) -> Iterator[str]:
+    """Yield the HTML of a cell: text, or code (drawing by hand is hidden) and its figures."""
+    if cell.cell_type == "markdown":
+        yield markdown2html(cell.source)
+        return
+    code = "" if "hide-input" in cell.metadata.get("tags", ()) else Highlight2HTML()(cell.source)
+    for output in cell.get("outputs", ()):
+        data = output.get("data", {"text/plain": output.get("text", "")})
+        if "image/png" not in data:  # stays with its code
+            code += data.get("text/html") or f"<pre>{html.escape(data['text/plain'])}</pre>"
+            continue
+        if code:
+            yield code
+        code = ""
+        size = output.metadata["image/png"]
+        width, height = (round(size[x] * SCALE * 72 / 100) for x in ("width", "height"))
+        image = f"data:image/png;base64,{data['image/png'].strip()}"
+        yield f'<img width="{width}" height="{height}" src="{image}" alt="">'
+    if code:
+        yield code
 
 
 if __name__ == "__main__":

@@ -6,8 +6,11 @@ import re
 
 import labs
 import pytest
+from browser import Visit, chromium
 from optional import optional_import
 from pages import ROOT
+
+from bioeval.plot.plot_style import LOOKS
 
 LECTURES = sorted((ROOT / "docs" / "course").glob("lecture-*.ipynb"))
 SLIDE_TYPES = {"slide", "subslide", "fragment", "notes", "skip"}
@@ -52,6 +55,19 @@ def test_cells_that_assert_are_hidden(path):
             assert cell["metadata"]["tags"] == ["remove-cell"], cell["id"]
 
 
+@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
+def test_letters_of_figures_have_a_35th_of_the_height_of_a_slide(path):
+    optional_import("nbconvert")
+    scale = importlib.import_module("course").SCALE
+    source = path.read_text(encoding="utf-8")
+    assert 'be.plot.style(\\"slide\\")' in source
+    written = [float(x) for x in re.findall(r"fontsize=([\d.]+)", source)]
+    sizes = [LOOKS["slide"].label, LOOKS["slide"].small, *written]
+    assert min(sizes) * scale >= 820 / 35
+    width = max(float(x) for x in re.findall(r"figsize=\(([\d.]+),", source))
+    assert width * 72 * scale <= 1280
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of the kernel and its client
 def test_slides_and_figures_are_written(tmp_path):
@@ -60,22 +76,51 @@ def test_slides_and_figures_are_written(tmp_path):
         optional_import(name)
     course = importlib.import_module("course")
     new = nbformat.v4
+    draw = "import matplotlib.pyplot as plt\nplt.figure(figsize=(6.4, 3))\nplt.plot([1, 2]);"
     cells = [
-        new.new_markdown_cell("# A lecture on [faces](faces.md)"),
-        new.new_code_cell("import matplotlib.pyplot as plt\nplt.plot([1, 2]);", id="line"),
-        new.new_code_cell("print(6 * 7)", metadata={"tags": ["hide-input"]}),
-        new.new_markdown_cell("Ask first."),
+        ("slide", new.new_markdown_cell("## A lecture on [faces](faces.md)" + 6 * "\n\nText.")),
+        ("notes", new.new_markdown_cell("Ask first.")),
+        ("fragment", new.new_code_cell(draw, id="line")),
+        ("fragment", new.new_code_cell("print(6 * 7)", metadata={"tags": ["hide-input"]})),
+        ("subslide", new.new_code_cell("print('A < B')")),
+        ("skip", new.new_code_cell("print('not shown')")),
     ]
-    for cell, place in zip(cells, ("slide", "fragment", "fragment", "notes"), strict=True):
+    for place, cell in cells:
         cell.metadata["slideshow"] = {"slide_type": place}
-    notebook = course.executed(new.new_notebook(cells=cells), "png", "pdf")
+    notebook = new.new_notebook(cells=[cell for _, cell in cells])
+    notebook = course.executed(notebook, "retina", "pdf")
     (figure,) = course.write_figures(notebook, tmp_path / "figures")
     assert figure.name == "line.pdf" and figure.read_bytes().startswith(b"%PDF")
-    html = course.write_slides(notebook, tmp_path / "slides.html").read_text(encoding="utf-8")
-    assert "A lecture on faces" in html and "data:image/png" in html and "42" in html
-    assert "6 * 7" not in html and re.search(
-        r'<aside class="notes">\s*.*Ask first', html, re.DOTALL
-    )
+    slides = course.write_slides(notebook, tmp_path / "slides.html")
+    with chromium() as browser:
+        visit = Visit(browser, slides, viewport={"width": 800, "height": 600})
+        page = visit.page
+        # The figure is too high to stand below the text: it has a page of its own, with the title.
+        pages = page.locator("section").all_text_contents()
+        assert len(pages) == 3 and all("A lecture on faces" in x for x in pages[:2])
+        assert "42" in pages[1] and "6 * 7" not in pages[1] and "not shown" not in "".join(pages)
+        assert page.locator("img").evaluate("x => x.offsetWidth / 1280") > 0.8
+        sections = page.locator("section")
+        assert sections.evaluate_all("x => x.every(y => y.scrollHeight <= 820)")
+        with visit.context.expect_page() as opened:
+            page.keyboard.press("s")
+        remarks = opened.value
+        for number in (1, 2):
+            remarks.get_by_text(f"{number} / 3").wait_for()
+            assert remarks.get_by_text("Ask first.").is_visible()
+            for _ in range(3 - number):  # the code of the figure, the next page; the last fragment
+                page.keyboard.press("ArrowRight")
+        page.get_by_text("42").wait_for()  # a fragment
+        page.keyboard.press("ArrowLeft")
+        page.get_by_text("42").wait_for(state="hidden")
+        page.keyboard.press("End")
+        remarks.get_by_text("3 / 3").wait_for()
+        assert not remarks.get_by_text("Ask first.").count()
+        assert page.locator("text=A < B").last.is_visible()
+        printed = page.pdf(prefer_css_page_size=True)
+        assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 3
+        assert not visit.problems
+        assert all(x.startswith(("file:", "data:", "about:")) for x in visit.requests)
 
 
 @pytest.mark.slow
