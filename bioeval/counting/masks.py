@@ -46,20 +46,18 @@ def batches(matrix: SortedMatrix, parts: Iterable[PartTemplates]) -> Iterator[sl
     yield slice(first, end)
 
 
-# Measured times in nanoseconds. A part that is selected and sorted by itself:
-_SELECTED = 1_900_000  # each part
-_SELECTED_CELL = 35  # each cell of the part
-# A matrix that is sorted once, of which parts are masks:
-_FIRST = 600_000_000  # loading compiled loops; the very first time they take two seconds
-_SORTED_CELL = 150  # sorting, each cell of the matrix
-_MASKED = 100_000  # each part
-_MASKED_CELL = 2  # each cell of the matrix, in each part
+#: The fewest parts for which a matrix is sorted: for fewer, loading compiled loops takes longer.
+FEWEST_PARTS = 64
+
+#: A part that is selected and sorted by itself takes as long as masks take for this many cells...
+SELECTED = 1 << 21
+#: ... and for this many cells further for each cell of the part.
+SORTED = 8
 
 
 def masks_pay(cells: int, parts: int, cells_of_parts: int) -> bool:
     """Whether sorting a matrix of `cells` cells once takes less time than selecting its parts."""
-    masked = _FIRST + _SORTED_CELL * cells + parts * (_MASKED + _MASKED_CELL * cells)
-    return masked < parts * _SELECTED + cells_of_parts * _SELECTED_CELL
+    return parts >= FEWEST_PARTS and cells <= SELECTED + SORTED * cells_of_parts / parts
 
 
 class PeopleOfParts(NamedTuple):
@@ -149,7 +147,8 @@ class MaskedParts:
     def attempts(self) -> AttemptsOfParts:
         """Return the comparisons of templates; see `times`."""
         matrix = self.matrix
-        return self._picked(matrix.upper if self.times == 2 else matrix.templates, self.columns)
+        classes = matrix.upper if self.times == 2 else matrix.templates
+        return self._picked(classes, self.columns, self.times)
 
     def claims(self, fusion: str, whole: SortedClasses) -> AttemptsOfParts:
         """Return the claims of each probe, fused by a rule of distances.
@@ -167,11 +166,13 @@ class MaskedParts:
             return self._at_one_template(self.matrix.templates, farthest=True)
         return self._fused(fusion)
 
-    def _picked(self, classes: SortedClasses, columns: np.ndarray) -> AttemptsOfParts:
+    def _picked(
+        self, classes: SortedClasses, columns: np.ndarray, times: int = 1
+    ) -> AttemptsOfParts:
         """Return the attempts of each part; `columns` is the mask of targets, (parts, targets)."""
         step = len(classes.distances)
         sides = [self._pick(cells, columns, cells.code, step) for cells in classes[:2]]
-        return self._of_keys(sides, classes.distances)
+        return self._of_keys(sides, classes.distances, times)
 
     def _pick(
         self, cells: SortedCells, columns: np.ndarray, value: np.ndarray, step: int
@@ -184,7 +185,9 @@ class MaskedParts:
         pick_attempts(cells.row, cells.target, value, step, self.rows, columns, picked, sizes)
         return ValuesOfParts(picked[: sizes.sum()], sizes)
 
-    def _of_keys(self, classes: Sequence[ValuesOfParts], distances: np.ndarray) -> AttemptsOfParts:
+    def _of_keys(
+        self, classes: Sequence[ValuesOfParts], distances: np.ndarray, times: int = 1
+    ) -> AttemptsOfParts:
         """Return attempts from the keys ``part * len(distances) + code`` of both classes."""
         scores = []
         failures = []
@@ -198,7 +201,7 @@ class MaskedParts:
                 missed = starts[1:] - keys.searchsorted(failed_keys)
                 keys = keys[keys % len(distances) != failed_code]
                 starts = np.append(0, np.cumsum(sizes - missed))
-            scores.append(SortedScores(keys, starts, distances))
+            scores.append(SortedScores(keys, starts, distances, times=times))
             failures.append(missed)
         return AttemptsOfParts(*scores, *failures)
 

@@ -36,6 +36,8 @@ class SortedScores:
         of one part.
     weights : ndarray (k,), optional
         How many attempts each score stands for; one by default. Counts are of attempts.
+    times : int
+        How often each score was compared, for moments; other numbers count it once.
     """
 
     def __init__(
@@ -44,7 +46,9 @@ class SortedScores:
         starts: np.ndarray,
         distances: np.ndarray | None = None,
         weights: np.ndarray | None = None,
+        times: int = 1,
     ):
+        self._times = times
         self.keys, self.starts, self.distances, self.weights = keys, starts, distances, weights
         self.sizes = starts[1:] - starts[:-1]  # int64 (parts,): number of scores
         #: (k + 1,): the number of attempts before each score; None if each score is one attempt.
@@ -220,7 +224,8 @@ class SortedScores:
         for part in range(len(self.sizes)):
             scores = self.in_part(part)
             low, high = scores.searchsorted(FINITE).tolist()
-            yield moments_of(scores[low:high])
+            # As of a list of all attempts, to the last bit: sums are rounded.
+            yield moments_of(np.repeat(scores[low:high], self._times))
 
 
 def along_points(numbers: np.ndarray, points: np.ndarray) -> np.ndarray:

@@ -28,6 +28,7 @@ from bioeval.counting.wanted_points import PointsWanted
 from bioeval.partition.samples import LabelCodes
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.open_set import OpenSetPoints
+from bioeval.scores.blocks import is_few
 from bioeval.scores.embeddings import kind_of_metric
 from bioeval.scores.features import FeatureSide, as_embeddings, require_features, titles_of
 from bioeval.scores.matrix import Scores
@@ -66,21 +67,21 @@ class MaskedFolds:
 
     @classmethod
     def from_scores(
-        cls, scores: Scores, plan: SplitPlan, sides: SplitSides, *, passes: int
+        cls, scores: Scores, plan: SplitPlan, sides: SplitSides, *, in_passes: bool
     ) -> MaskedFolds | None:
         """Return the folds of scores; None if it is cheaper to do without.
 
-        Folds may be counted in `passes` over the scores; with 0 passes, every part is selected.
+        Folds may be counted together `in_passes` over the scores, or else every part is selected.
         """
         if not may_be_sorted(scores):
             return None
-        rows, columns = scores.shape
-        cells = passes * rows * columns
-        if not passes:
-            parts = [part for split in plan.splits.values() for part in (split.train, split.test)]
-            cells = sum(len(part.probes) * len(part.gallery) for part in parts)
-        # Without masks, both parts of a fold would be read together, as fast as one selected part.
-        if not masks_pay(rows * columns, len(plan.splits), cells):
+        cells = math.prod(scores.shape)
+        parts = [part for split in plan.splits.values() for part in (split.train, split.test)]
+        cells_of_parts = sum(len(part.probes) * len(part.gallery) for part in parts)
+        # A pass over many scores counts all folds in the time in which masks count some.
+        if not masks_pay(cells, len(plan.splits), cells_of_parts) or (
+            in_passes and not is_few(cells)
+        ):
             return None
         try:
             return cls(SortedMatrix.from_scores(scores), plan, sides, scores.kind)
@@ -411,10 +412,8 @@ def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[N
     if maskable:
         plan, sides = system.plan, system.sides
         assert isinstance(sides, SplitSides)
-        passes = 0
-        if all(_share_passes(system, options) for options in maskable):
-            passes = -(-plan.shape[0] // _repeats_at_once(plan))
-        masked = MaskedFolds.from_scores(system.scores, plan, sides, passes=passes)
+        in_passes = all(_share_passes(system, options) for options in maskable)
+        masked = MaskedFolds.from_scores(system.scores, plan, sides, in_passes=in_passes)
     if masked is None:
         return _evaluate_selected(system, tasks)
     return [
