@@ -11,8 +11,8 @@ import xarray as xr
 
 from bioeval.base.progress import rows_reported
 from bioeval.protocol.card import Protocol
+from bioeval.results.attributes import tree_above, tree_of
 from bioeval.results.stacking import over_galleries
-from bioeval.results.trees import tree_above, tree_of
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import threads_for
 from bioeval.showing.messages import warns_of_doubts

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pages import ROOT
 
-from bioeval.base.distribution import distribution, how_to_install
+from bioeval.base.environment import distribution, how_to_install
 from bioeval.base.errors import BioevalError
 from bioeval.scores.formats.files import optional
 

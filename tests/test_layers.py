@@ -22,7 +22,10 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 # What a kernel may know: arrays in, arrays out.
 KERNEL_LIBRARIES = {"__future__", "collections", "math", "numba", "numpy", "typing"}
 SHARED_BY_KERNELS = "bioeval.kernels.compiling"  # decorators, which nothing compiles
-STEPS_OF_KERNELS = {"bioeval.kernels.cells.find_cells", "bioeval.kernels.layers.threshold_of"}
+STEPS_OF_KERNELS = {
+    "bioeval.kernels.verification.find_cells",
+    "bioeval.kernels.layers.threshold_of",
+}
 
 
 def imports(node: ast.AST, for_types: bool) -> Iterator[ast.Import | ast.ImportFrom]:

@@ -65,7 +65,7 @@ def _error_rate(text: str, name: str = "FAR") -> float:
 
     No system is used at a FAR above 20 %, but some have an FRR of one half.
     """
-    from bioeval.counting.targets import meant_in_per_cent
+    from bioeval.counting.thresholds import meant_in_per_cent
 
     rate = _rate(text)
     above = 0.2 if name == "FAR" else 0.5

@@ -136,8 +136,7 @@ def resolve(protocol: str, scores: Scores, card_options: Mapping[str, Any]) -> s
     """Return the protocol with the values of options in place of its own."""
     if not card_options:
         return protocol
-    from bioeval.protocol.check import mark_checked
-    from bioeval.protocol.loading import for_layout, of_claims
+    from bioeval.protocol.loading import for_layout, mark_checked, of_claims
 
     is_of_verification = False
     of_claim_scores = protocol == "auto" and scores.claims

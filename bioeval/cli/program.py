@@ -91,8 +91,7 @@ def _escaped() -> Iterator[None]:
 def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     import click
 
-    from bioeval.base.distribution import overwritten
-    from bioeval.base.environment import require_usable
+    from bioeval.base.environment import overwritten, require_usable
     from bioeval.base.errors import (
         BioevalError,
         CardError,

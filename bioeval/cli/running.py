@@ -28,7 +28,7 @@ from bioeval.cli.outputs import (
     writing_to,
 )
 from bioeval.cli.progress import Stages
-from bioeval.showing.printing import Shown, print_table
+from bioeval.showing.show import Shown, print_table
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -282,8 +282,8 @@ class Run:
         """
         import xarray as xr
 
+        from bioeval.results.attributes import without_slashes
         from bioeval.results.support import outside_scores
-        from bioeval.results.trees import without_slashes
         from bioeval.showing.data import data_of
         from bioeval.showing.messages import sentence_about
         from bioeval.showing.show import document_of

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bioeval.base.memory import at_most
-from bioeval.counting.floats import float_of, ordinals_of, rounded_down
-from bioeval.counting.moments import moment_scale
+from bioeval.counting.order import float_of, ordinals_of, rounded_down
+from bioeval.counting.sorted_scores import moment_scale
 from bioeval.kernels import verification as kernel
-from bioeval.kernels.cells import LEAST, SPAN
+from bioeval.kernels.verification import LEAST, SPAN
 
 # ---------------------------------------------------------------------------------- ranges of bits
 
@@ -34,7 +34,7 @@ LARGEST_KEY = 0x7F7FFFFF
 
 @dataclass(frozen=True, eq=False)
 class BitCells:
-    """Ranges of the bits of float32 differences from a centre: :mod:`bioeval.kernels.cells`.
+    """Ranges of the bits of float32 differences from a centre: :mod:`bioeval.kernels.verification`.
 
     Cell `count` has all scores above the cells, and cell ``count + 1`` all NaN.
 

@@ -22,8 +22,8 @@ from distributed import CancelledError, KilledWorker
 from distributed.comm import CommClosedError
 
 from bioeval.base.errors import DataError
+from bioeval.base.options import at_most
 from bioeval.base.progress import report_rows
-from bioeval.base.threads import at_most
 from bioeval.base.version import __version__
 from bioeval.counting.parts import Parts, RowParts, TileParts, show_blocks
 from bioeval.counting.tiled_scores import TiledScores

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bioeval.counting.identification import Searches
-from bioeval.protocol.choices import Ties
+from bioeval.protocol.fields import Ties
 from bioeval.scores.blocks import Block, Mates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import blocks_of

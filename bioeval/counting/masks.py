@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bioeval.counting.identification import Role, role_of
-from bioeval.counting.operating_points import AttemptsOfParts
-from bioeval.counting.ranked_attempts import RankedAttempts
+from bioeval.counting.operating_points import AttemptsOfParts, RankedAttempts
 from bioeval.counting.sorted_matrix import SortedCells, SortedClasses, SortedMatrix
 from bioeval.counting.sorted_scores import SortedScores
-from bioeval.protocol.choices import ImpostorProbes, Ties
+from bioeval.protocol.fields import ImpostorProbes, Ties
 from bioeval.scores.distances import scored
 
 #: The rows and the columns of a part, increasing.

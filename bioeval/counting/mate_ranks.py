@@ -6,7 +6,7 @@ from dataclasses import InitVar, dataclass
 
 import numpy as np
 
-from bioeval.counting.guides import guide_to
+from bioeval.counting.grids import guide_to
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer
 from bioeval.kernels import reidentification as kernel

@@ -1,35 +1,526 @@
-"""The operating points of attempts: each is defined once, for all parts.
+"""The operating points of attempts: each is defined once, for all parts, with its costs.
 
-A point is a threshold: first the threshold that rejects all, then each distinct score from strict
-to loose. FAR and FRR are compared as quotients of whole numbers. The definitions are in
-``docs/definitions.md``, "Operating points". All scores are distances.
+A point is (threshold, false accepts, false rejects): first the threshold that rejects all, then
+each distinct score from strict to loose. FAR and FRR are compared as quotients of whole numbers.
+The definitions are in ``docs/definitions.md``, "Operating points". All scores are distances;
+attempts are in order, and mates of open-set identification have a rank.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.counting.costs import least_costs
-from bioeval.counting.moments import d_prime
-from bioeval.counting.points import (
-    Corners,
-    EqualError,
-    Points,
-    allowed_errors,
-    crossed,
-    equal_error_between,
-    hull_equal_errors,
-    repeated,
-    without_overflow,
-)
-from bioeval.counting.sorted_scores import SortedScores, along_points
+from bioeval.counting.cells import EvenCells, EvenCounts
+from bioeval.counting.grids import ScoreExtent, grid_over
+from bioeval.counting.order import increasing
+from bioeval.counting.sorted_scores import FINITE, SortedScores, along_points, d_prime
 
 if TYPE_CHECKING:
     from bioeval.results.variables import Variable
+
+
+class RankedAttempts:
+    """The best mates of enrolled probes, and the nearest non-mates of impostor probes.
+
+    At rank k, a mate beyond rank k is missed.
+
+    Parameters
+    ----------
+    mates : SortedScores
+        The best mates; under expected ties, a probe may have several entries, each with a weight.
+    ranks : ndarray of int (k,)
+        The rank of each mate.
+    others : SortedScores
+    genuine, impostor : int or ndarray (parts,)
+        Numbers of attempts, including failed attempts.
+    """
+
+    def __init__(
+        self,
+        mates: SortedScores,
+        ranks: np.ndarray,
+        others: SortedScores,
+        genuine: Any,
+        impostor: Any,
+    ):
+        self.mates, self.ranks, self.others = mates, ranks, others
+        self._genuine = genuine
+        self._failed = impostor - others.sizes
+        #: The attempts with mates at any rank.
+        self.every = AttemptsOfParts(mates, others, genuine - mates.attempts, self._failed)
+
+    @cached_property
+    def first(self) -> AttemptsOfParts:
+        """The attempts at rank 1."""
+        mates = self.mates.select(self.ranks <= 1)
+        return AttemptsOfParts(mates, self.others, self._genuine - mates.attempts, self._failed)
+
+    def dir_at_far(self, targets: np.ndarray, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the largest DIR with FAR at most each target, and its threshold, at each rank.
+
+        Both are (parts, targets, ranks); ranks increase. A threshold is the loosest score of a mate
+        at the rank or better, or of a non-mate. See :meth:`AttemptsOfParts.at_far`.
+        """
+        order = np.argsort(targets, kind="stable")
+        limits = self.every.far_limits(targets[order])
+        mates = MatesInTable.from_mates(self.mates, self.ranks, limits, ranks)
+        # The number of mates that are detected at each target and rank.
+        weights = self.mates.weights
+        weights = None if weights is None else weights[mates.is_detected]
+        detected = np.bincount(mates.cell, weights, minlength=np.prod(mates.shape))
+        detected = detected.reshape(mates.shape).cumsum(axis=1).cumsum(axis=2)
+        accepted, largest_other = self.others.largest_below(limits)
+        loosest = mates.loosest(self.mates.scores(), largest_other)
+        is_point = (accepted > 0)[..., None] | (detected > 0)
+        threshold = np.where(is_point, loosest, self._reject_all(mates)[:, None])
+        attempts = self.every.genuine_attempts[:, None, None]
+        rates = np.stack([np.minimum(detected, attempts) / np.maximum(attempts, 1), threshold])
+        rates[:, ~self.every.defined] = np.nan
+        # From increasing targets back to the order in which the user gave them.
+        as_requested = np.empty_like(rates)
+        as_requested[:, :, order] = rates
+        return as_requested[0], as_requested[1]
+
+    def _reject_all(self, mates: MatesInTable) -> np.ndarray:
+        """Return the threshold that rejects all, (parts, ranks); NaN if a score there is -inf."""
+        parts, _, ranks = mates.shape
+        reject_all = np.full((parts, ranks), -np.inf)
+        reject_all[self.others.has_minus_infinity()] = np.nan
+        is_minus_infinity = (mates.rank < ranks) & (self.mates.scores() == -np.inf)
+        reject_all[mates.part[is_minus_infinity], mates.rank[is_minus_infinity]] = np.nan
+        return np.maximum.accumulate(reject_all, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class MatesInTable:
+    """Where each mate is in a table (parts, FAR targets, ranks); both increase.
+
+    Looser targets and further ranks detect the mate, too.
+    """
+
+    shape: tuple[int, int, int]
+    part: np.ndarray  # (k,)
+    target: np.ndarray  # (k,): the strictest target at which the mate is accepted, or their number
+    rank: np.ndarray  # (k,): the first rank at which the mate is found, or the number of ranks
+
+    @classmethod
+    def from_mates(
+        cls, mates: SortedScores, rank_of_mate: np.ndarray, limits: np.ndarray, ranks: np.ndarray
+    ) -> MatesInTable:
+        """Return the places of mates, from the first score to reject at targets of each part."""
+        part = np.repeat(np.arange(len(limits)), mates.sizes)
+        shape = (*limits.shape, len(ranks))
+        return cls(shape, part, mates.first_below(limits), ranks.searchsorted(rank_of_mate))
+
+    @cached_property
+    def is_detected(self) -> np.ndarray:
+        """Which mates are detected at some target and rank."""
+        return (self.rank < self.shape[2]) & (self.target < self.shape[1])
+
+    @cached_property
+    def cell(self) -> np.ndarray:
+        """The index of each detected mate in the flat table."""
+        indices = (x[self.is_detected] for x in (self.part, self.target, self.rank))
+        return np.ravel_multi_index(tuple(indices), self.shape)
+
+    def loosest(self, scores: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Return the loosest accepted score of detected mates, and of `others` (parts, targets)."""
+        loosest = np.full(np.prod(self.shape), -np.inf)
+        loosest[self.cell] = scores[self.is_detected]  # scores increase: the loosest is last
+        loosest = loosest.reshape(self.shape)
+        loosest[..., 0] = np.fmax(loosest[..., 0], others)
+        return np.maximum.accumulate(np.maximum.accumulate(loosest, axis=1), axis=2)
+
+
+class Attempts:
+    """Genuine and impostor scores in order; ``CountedAttempts`` lists only some impostors.
+
+    The attempts are a single part; `points` finds their operating points.
+
+    Parameters
+    ----------
+    genuine : ndarray of float64 (g,)
+        In increasing order, without NaN.
+    impostor : SortedScores
+    missed, missed_impostors : int
+        Attempts that no threshold accepts: failed attempts and, in the open set, genuine attempts
+        whose mate is not first.
+    """
+
+    #: Whether every impostor score is known.
+    listed: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        genuine: np.ndarray,
+        impostor: SortedScores,
+        missed: int = 0,
+        missed_impostors: int = 0,
+    ):
+        genuine_scores = SortedScores.of_scores(genuine)
+        self.genuine, self.impostor = genuine_scores.keys, impostor
+        self.points = AttemptsOfParts(genuine_scores, impostor, missed, missed_impostors)
+        self.impostors = int(impostor.attempts[0])  # the number of impostor scores
+        self.missed, self.missed_impostors = missed, missed_impostors
+        self.genuine_attempts = len(genuine) + missed
+        self.impostor_attempts = self.impostors + missed_impostors
+        #: Whether both classes have attempts.
+        self.defined = self.genuine_attempts > 0 and self.impostor_attempts > 0
+
+    @classmethod
+    def from_scores(
+        cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
+    ) -> Attempts:
+        """Return attempts whose scores are all known; NaN is no attempt."""
+        return cls.from_ordered(increasing(genuine), increasing(impostor), missed, missed_impostors)
+
+    @classmethod
+    def from_ordered(
+        cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
+    ) -> Attempts:
+        """Return attempts whose scores are all known, increasing, and not NaN."""
+        return cls(genuine, SortedScores.of_scores(impostor), missed, missed_impostors)
+
+    @classmethod
+    def with_failures(cls, genuine: np.ndarray, impostor: np.ndarray) -> Attempts:
+        """Return listed attempts; NaN is a failed attempt, which has no score."""
+        scores = increasing(genuine), increasing(impostor)
+        failed = len(genuine) - len(scores[0]), len(impostor) - len(scores[1])
+        return cls.from_ordered(*scores, *failed)
+
+    # -- counts
+
+    def false_accepts(self, threshold: Any) -> np.ndarray:
+        return self.impostor.upto(np.asarray(threshold)[None])[0]
+
+    def errors_at(self, threshold: float) -> tuple[int, int]:
+        """Return the numbers of false accepts and false rejects at a threshold; NaN rejects all."""
+        accepted, rejected = self.points.errors_at(np.array([threshold]))
+        return int(accepted[0]), int(rejected[0])
+
+    def next_scores(self, thresholds: Any) -> np.ndarray:
+        """Return the nearest score that each threshold rejects.
+
+        It is infinity if there is none, and NaN for NaN.
+        """
+        return self.points.next_scores(np.asarray(thresholds, dtype=np.float64)[None])[0]
+
+    @cached_property
+    def even_counts(self) -> EvenCounts:
+        """The impostor scores in cells of one width."""
+        scores = self.impostor.keys
+        negative, high = scores.searchsorted(FINITE).tolist()
+        positive = len(scores) - high
+        if negative == high:
+            return EvenCounts(EvenCells(), np.zeros(0, np.int64), negative, positive)
+        cells = EvenCells.covering(float(scores[negative]), float(scores[high - 1]))
+        upto = scores.searchsorted(cells.edges, side="right")
+        upto[-1] = high
+        counts = np.diff(upto, prepend=negative)
+        return EvenCounts(cells, counts, negative, positive)
+
+    def default_curve(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return about 1,000 thresholds over both classes, and the false accepts there."""
+        thresholds = grid_over(self.extent())
+        return thresholds, self.false_accepts(thresholds)
+
+    def extent(self) -> ScoreExtent:
+        """Return the range of the scores of both classes."""
+        genuine, impostor = map(ScoreExtent.from_ordered, (self.genuine, self.impostor.keys))
+        return genuine.joined(impostor)
+
+
+#: Names that label the costs of decisions, which are scalars by prior.
+COST_LABELS = ("cost_prior", "cost_miss", "cost_false_accept")
+
+# The largest number of points of nearly the same cost that are compared without rounding.
+EXACT_COSTS = 1000
+
+
+@lru_cache(256)
+def costs_of_rates(prior: Any, miss: Any, accept: Any) -> tuple[int, int]:
+    """Return the costs of FAR and of FRR, in a common unit in which they are whole numbers."""
+    of_far = (1 - Fraction(prior)) * Fraction(accept)
+    of_frr = Fraction(prior) * Fraction(miss)
+    return of_far.numerator * of_frr.denominator, of_frr.numerator * of_far.denominator
+
+
+def weights_of_errors(
+    costs: Sequence[Any], genuine: np.ndarray, impostor: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the costs of a false accept and of a false reject in each part, as Python integers.
+
+    The unit may differ between parts. `costs` are (p, c_miss, c_fa), perhaps fractions; `genuine`
+    and `impostor` (parts,) are the numbers of attempts, which must not be 0.
+    """
+    of_far, of_frr = costs_of_rates(*costs)
+    return of_far * genuine.astype(object), of_frr * impostor.astype(object)
+
+
+def rounded_weights(accept: np.ndarray, reject: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the costs of errors (parts,) as proportions of the larger cost, float64."""
+    larger = np.maximum(np.maximum(accept, reject), 1)
+    return (accept / larger).astype(np.float64), (reject / larger).astype(np.float64)
+
+
+def cheapest(curve: Corners, accept: np.ndarray, reject: np.ndarray) -> np.ndarray:
+    """Return the first point of least cost in each part, (parts,).
+
+    `accept` and `reject` are the costs of a false accept and of a false reject. Costs that are
+    nearly equal are compared without rounding.
+    """
+    of_fa, of_fr = map(curve.repeated, rounded_weights(accept, reject))
+    cost = of_fa * curve.fa + of_fr * curve.fr
+    least = np.minimum.reduceat(cost, curve.starts[:-1])
+    near_least = np.flatnonzero(cost <= curve.repeated(least * (1 + 1e-12)))
+    bounds = near_least.searchsorted(curve.starts)
+    best = near_least[bounds[:-1]]
+    for part in np.flatnonzero(bounds[1:] - bounds[:-1] > 1).tolist():
+        candidates = near_least[bounds[part] : bounds[part + 1]]
+        if len(candidates) > EXACT_COSTS:
+            best[part] = candidates[cost[candidates].argmin()]
+            continue
+        errors = zip(curve.fa[candidates].tolist(), curve.fr[candidates].tolist(), strict=True)
+        exact = [accept[part] * fa + reject[part] * fr for fa, fr in errors]
+        best[part] = candidates[exact.index(min(exact))]
+    return best
+
+
+def trivial_cost(prior: Any, miss: Any, accept: Any) -> Any:
+    """Return the cost of the better trivial decision, to reject all attempts or to accept all.
+
+    A cost divided by it is normalised: a system as good as the prior alone has 1.
+    """
+    return np.minimum(prior * miss, (1 - prior) * accept)
+
+
+def normalised_cost(least: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """Return least costs (..., costs), divided by the trivial cost of each row of `costs`.
+
+    They are NaN where a trivial decision costs nothing.
+    """
+    trivial = trivial_cost(*np.transpose(costs))
+    return np.where(trivial > 0, least / np.where(trivial > 0, trivial, 1), np.nan)
+
+
+def least_costs(
+    curve: Corners, costs: np.ndarray, genuine: np.ndarray, impostor: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least costs of each part, (parts, costs), and their strictest points.
+
+    A cost is ``p c_miss FRR + (1 - p) c_fa FAR``; the rows of `costs` are (p, c_miss, c_fa), where
+    p is the proportion of genuine attempts expected in use. The attempts (parts,) must not be 0.
+    """
+    best = np.empty((len(genuine), len(costs)), dtype=np.int64)
+    least = np.empty(best.shape)
+    for k, (prior, miss, accept) in enumerate(costs.tolist()):  # perhaps fractions
+        best[:, k] = cheapest(curve, *weights_of_errors((prior, miss, accept), genuine, impostor))
+        frr, far = curve.fr[best[:, k]] / genuine, curve.fa[best[:, k]] / impostor
+        least[:, k] = float(prior * miss) * frr + float((1 - prior) * accept) * far
+    return least, best
+
+
+# Up to this number, all whole numbers are float64.
+MOST_EXACT = 2**53
+
+# Points of ROCs that are computed together: few enough for the caches.
+POINTS_TOGETHER = 1 << 16
+
+
+@dataclass
+class EqualError:
+    """The equal error rate, its threshold and its bracket: numbers, or arrays (parts,).
+
+    They are NaN where they are undefined.
+    """
+
+    eer: Any = np.nan
+    eer_threshold: Any = np.nan
+    far_at_eer: Any = np.nan
+    frr_at_eer: Any = np.nan
+    eer_bracket_low: Any = np.nan
+    eer_bracket_high: Any = np.nan
+    #: EER if genuine attempts come last among equal scores, and if they come first.
+    ends: tuple[Any, Any] = (np.nan, np.nan)
+
+    def values(self) -> dict[str, Any]:
+        """Return the numbers of a result by name."""
+        values = {**vars(self)}
+        del values["ends"]
+        return values
+
+    def of_part(self, part: int) -> EqualError:
+        numbers = {name: float(x[part]) for name, x in self.values().items()}
+        return EqualError(**numbers, ends=(float(self.ends[0][part]), float(self.ends[1][part])))
+
+
+class Points(NamedTuple):
+    """A point of the ROC of each part, arrays (parts,)."""
+
+    threshold: np.ndarray
+    fa: np.ndarray  # false accepts
+    fr: np.ndarray  # false rejects
+
+
+@dataclass(frozen=True, eq=False)
+class Corners:
+    """Reject-all and the points of a ROC at genuine scores, from strict to loose, part by part.
+
+    Only these points can have the least cost.
+    """
+
+    threshold: np.ndarray  # float64 (p,): increasing; NaN or -inf for the point that rejects all
+    #: (p,): false accepts and false rejects: integers, or expected numbers under expected ties.
+    fa: np.ndarray
+    fr: np.ndarray
+    genuine: Any  # attempts of each class: a number, or (p,)
+    impostor: Any
+    below: np.ndarray  # int64 (p,): impostor scores below each threshold
+    starts: np.ndarray  # int64 (parts + 1,): where parts begin, and the end
+
+    @cached_property
+    def crossed(self) -> np.ndarray:
+        """Whether FAR >= FRR, (p,)."""
+        return crossed(self.fa, self.fr, self.genuine, self.impostor)
+
+    def repeated(self, of_parts: np.ndarray) -> np.ndarray:
+        return repeated(of_parts, self.starts)
+
+
+def repeated(of_parts: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return an array (parts,) with an entry for each point; unchanged if there is one part."""
+    return of_parts if len(of_parts) == 1 else np.repeat(of_parts, np.diff(starts))
+
+
+def crossed(fa: np.ndarray, fr: np.ndarray, genuine: Any, impostor: Any) -> np.ndarray:
+    """Return whether FAR >= FRR at points, exactly if the errors are whole numbers."""
+    left = np.multiply(fa, genuine, dtype=np.float64)
+    right = np.multiply(fr, impostor, dtype=np.float64)
+    is_crossed = left >= right
+    if right.max(initial=0) > MOST_EXACT:
+        unsure = np.nonzero(np.abs(left - right) <= 1e-12 * right)
+        numbers = np.broadcast_arrays(fa, fr, genuine, impostor)
+        fa, fr, genuine, impostor = (x[unsure].astype(object) for x in numbers)
+        is_crossed[unsure] = fa * genuine >= fr * impostor
+    return is_crossed
+
+
+def without_overflow(genuine: Any, impostor: Any) -> tuple[Any, Any]:
+    """Return numbers of attempts by which errors may be multiplied: Python integers, if need be."""
+    if np.multiply(genuine, impostor, dtype=np.float64).max() < MOST_EXACT:
+        return genuine, impostor
+    return np.asarray(genuine).astype(object), np.asarray(impostor).astype(object)
+
+
+def equal_error_between(
+    before: Points, after: Points, genuine: Any, impostor: Any, found: Any = True
+) -> EqualError:
+    """Return the EER between neighbouring points, where FAR and FRR cross in each part.
+
+    It is NaN where it is not `found`. Between point 0 (`before`), with F0 = FAR and R0 = FRR, and
+    point 1 (`after`), the value is ``EER = F0 + lambda (F1 - F0)`` with ``lambda = (R0 - F0) /
+    ((F1 - F0) - (R1 - R0))``.
+
+    - The threshold is the point with the smaller ``max(FAR, FRR)``, the stricter one in a tie.
+    - The bracket is FAR and FRR at the point with the smaller FAR + FRR, as in the Fingerprint
+      Verification Competition (Maio et al. 2002, FVC2000, *IEEE TPAMI* 24).
+    """
+    f0 = before.fa / impostor
+    r0 = before.fr / genuine
+    f1 = after.fa / impostor
+    r1 = after.fr / genuine
+    weight = (r0 - f0) / np.where(found, (f1 - f0) - (r1 - r0), 1.0)
+    # Compare as whole numbers over a common denominator, so that ties are exact.
+    genuine, impostor = without_overflow(genuine, impostor)
+    a0 = before.fa * genuine
+    b0 = before.fr * impostor
+    a1 = after.fa * genuine
+    b1 = after.fr * impostor
+    strict_is_better = np.maximum(a0, b0) <= np.maximum(a1, b1)
+    # The loosest point with FRR >= FAR is point 1 where the two are equal there.
+    loose_is_closer = (a1 == b1) | (a1 + b1 <= a0 + b0)
+    bracket = np.where(loose_is_closer, f1, f0), np.where(loose_is_closer, r1, r0)
+    eer, threshold, far, frr, low, high, last, first = np.where(
+        found,
+        [
+            f0 + weight * (f1 - f0),
+            np.where(strict_is_better, before.threshold, after.threshold),
+            np.where(strict_is_better, f0, f1),
+            np.where(strict_is_better, r0, r1),
+            np.minimum(*bracket),
+            np.maximum(*bracket),
+            np.minimum(r0, f1),
+            np.maximum(f0, r1),
+        ],
+        np.nan,
+    )
+    return EqualError(eer, threshold, far, frr, low, high, (last, first))
+
+
+def allowed_errors(target: Any, attempts: Any) -> np.ndarray:
+    """Return the largest number of errors whose rate is at most a target in [0, 1].
+
+    The number of attempts must not be 0. Rounding of the product is corrected by one error.
+    """
+    errors = np.asarray(target * attempts).astype(np.int64)
+    errors += (errors + 1) / attempts <= target
+    errors -= errors / attempts > target
+    return errors
+
+
+def hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+    """Return the rates where the hulls of ROCs meet the line FAR = FRR; NaN if they do not.
+
+    The EER on the lower-left convex hull ("ROCCH"): Provost and Fawcett (2001), *Machine Learning*
+    42; Brümmer and de Villiers (2013), arXiv:1304.2865.
+
+    FAR and FRR are (ROCs, points), the first point being reject-all, (0, 1). The last point accepts
+    most attempts: it is (1, 0) unless some attempts failed.
+    """
+    rates = np.empty(len(far))
+    step = max(1, POINTS_TOGETHER // far.shape[1])
+    for low in range(0, len(far), step):
+        rows = slice(low, low + step)
+        rates[rows] = _hull_equal_errors(far[rows], frr[rows])
+    return rates
+
+
+def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+    """Find the edge of each hull that crosses the line, from a point on each side of the line.
+
+    While a point is below the edge, the lowest point replaces the end on its side.
+    """
+    # Indices are into the points of all rows, row after row.
+    is_strict = far < frr
+    row_start = np.arange(0, far.size, far.shape[1])
+    first_loose = is_strict.argmin(axis=1)  # the first point that is not strict, if there is any
+    start = row_start + np.maximum(first_loose - 1, 0)
+    end = row_start + first_loose
+    meets = ~is_strict.take(end)
+    while True:
+        x0 = far.take(start)
+        y0 = frr.take(start)
+        x1 = far.take(end)
+        y1 = frr.take(end)
+        cost = (y0 - y1)[:, None] * far + (x1 - x0)[:, None] * frr
+        lowest = row_start + cost.argmin(axis=1)
+        is_below = cost.take(lowest) < cost.take(start) * (1 - 1e-14)  # lower by more than rounding
+        is_below &= meets
+        if not is_below.any():
+            break
+        is_strict_end = is_strict.take(lowest)
+        start = np.where(is_below & is_strict_end, lowest, start)
+        end = np.where(is_below & ~is_strict_end, lowest, end)
+    gap0 = y0 - x0
+    gap1 = y1 - x1
+    share = gap0 / np.where(meets & (gap0 > gap1), gap0 - gap1, 1.0)
+    return np.where(meets, x0 + share * (x1 - x0), np.nan)
 
 
 class AttemptsOfParts:
@@ -37,7 +528,7 @@ class AttemptsOfParts:
 
     Rates and thresholds are NaN in a part that lacks attempts of a class, and where there is no
     such point. All numbers of a result come from
-    :func:`bioeval.counting.wanted_points.point_values`.
+    :func:`bioeval.counting.threshold_rules.point_values`.
 
     Parameters
     ----------
@@ -134,7 +625,7 @@ class AttemptsOfParts:
         """Return the equal error rates, their thresholds and brackets, (parts,).
 
         Point 1 is the first point, from strict to loose, with FAR >= FRR, and point 0 is the point
-        before it; :func:`bioeval.counting.points.equal_error_between` interpolates.
+        before it; :func:`bioeval.counting.operating_points.equal_error_between` interpolates.
         """
         threshold, rejected_before = self._crossing()
         is_crossed = ~np.isnan(threshold) & self.defined

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 from bioeval.base.progress import report, rows_reported_to
-from bioeval.counting.guides import guide_to, indices_among
+from bioeval.counting.grids import guide_to, indices_among
 from bioeval.counting.parts import Parts, RowParts, TileParts, parts_of
 from bioeval.counting.people import GenuineAttempts
 from bioeval.counting.reduce import Reducer, reduce

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.options import in_turns
 from bioeval.base.progress import report_rows
-from bioeval.base.threads import in_turns
 from bioeval.kernels.rows import impostors
 from bioeval.scores.arrays import writable_alias
 from bioeval.scores.attempts import excluded

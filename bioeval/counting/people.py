@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bioeval.base.memory import require_memory
-from bioeval.counting.floats import rounded_down
+from bioeval.counting.order import rounded_down
 from bioeval.counting.parts import PairParts, Parts
 from bioeval.counting.reduce import Reducer
 from bioeval.scores.blocks import Block, Mates

@@ -10,15 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.counting.grids import grid_over
-from bioeval.counting.guides import guide_to
+from bioeval.counting.grids import grid_over, guide_to
 from bioeval.counting.identification import ENDS
 from bioeval.counting.order import runs
 from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.thresholds import CurveThresholds, to_internal
 from bioeval.kernels import single_template as kernel
 from bioeval.kernels.single_template import Chances, Grid, within_chances
-from bioeval.protocol.choices import Ties
+from bioeval.protocol.fields import Ties
 from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled, people_of_probes

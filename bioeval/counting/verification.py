@@ -9,18 +9,17 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.arguments import require_choice
-from bioeval.base.kinds import Kind
+from bioeval.base.arguments import Kind, require_choice
 from bioeval.counting.cells import GenuineScores
 from bioeval.counting.counted import AttemptCounter, ThreadCounts
 from bioeval.counting.grids import grid_over
+from bioeval.counting.identification import NO_CLAIMS_LOST, ClaimsLost, TooFewTemplates
+from bioeval.counting.operating_points import Attempts
 from bioeval.counting.order import increasing
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Extent, Reducer, reduce
-from bioeval.counting.sorted_attempts import Attempts
+from bioeval.counting.threshold_rules import PointsWanted, VerificationPoints, points_of
 from bioeval.counting.thresholds import CurveThresholds, require_values, to_internal
-from bioeval.counting.too_few_templates import NO_CLAIMS_LOST, ClaimsLost, TooFewTemplates
-from bioeval.counting.wanted_points import PointsWanted, VerificationPoints, points_of
 from bioeval.scores.blocks import Block
 from bioeval.scores.codes import cells_between
 from bioeval.scores.distances import Templates, by_closeness, order_of, parse_fusion, scored

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from bioeval.base.threads import side_by_side, threads_for_parts
+from bioeval.base.options import side_by_side, threads_for_parts
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bioeval.kernels.cells import find_cells
 from bioeval.kernels.compiling import compiled
+from bioeval.kernels.verification import find_cells
 
 
 @compiled
@@ -22,7 +22,7 @@ def count_by_fold(
 
     The number of kept scores is returned.
 
-    - `window`: see :func:`bioeval.kernels.cells.find_cells`
+    - `window`: see :func:`bioeval.kernels.verification.find_cells`
     - `row_fold` (int16 (p, h)), `column_fold` (int16 (p, w)): the folds of p divisions
     - `table` (int32 (p, folds, folds, cells)): added to
     - `wanted` (bool (cells,))

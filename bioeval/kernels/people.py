@@ -1,9 +1,117 @@
-"""Verification by people: the attempts of each pair of people, counted between thresholds."""
+"""Attempts by people: pairs of people counted between thresholds, and sums of resampled people."""
 
 import numpy as np
 
-from bioeval.kernels.compiling import compiled
+from bioeval.kernels.compiling import compiled, parallel_rows
 from bioeval.kernels.layers import threshold_of
+
+
+@parallel_rows("probe_people")
+def sort_by_layer(begin, end, probe_people, starts, layers, entries, ordered):
+    """Sort the entries of each person's probes by layer, entries of a single attempt first.
+
+    ::
+
+        for k in people of probes:
+            mine = slice(starts[k], starts[k + 1])
+            ordered[mine] = sorted(entries[mine], key=lambda x: (x.layer, x.count != 1))
+
+    - `probe_people` (int64 (s,)): the entries of person ``k`` are at ``starts[k]:starts[k + 1]``
+    - `layers` (int): the number of layers
+    - `entries`, `ordered` (tuples of int32, int32 and int64 arrays, read and written): the claimed
+      person, the layer, and the number of attempts of each entry
+    """
+    claimed_person, layer, count = entries
+    ordered_claimed, ordered_layer, ordered_count = ordered
+    ends = np.zeros(2 * layers + 1, dtype=np.int64)
+    for s in range(begin, end):
+        ends[:] = 0
+        for e in range(starts[s], starts[s + 1]):
+            ends[2 * layer[e] + (count[e] != 1) + 1] += 1
+        ends[0] = starts[s]
+        for k in range(2 * layers):
+            ends[k + 1] += ends[k]
+        for e in range(starts[s], starts[s + 1]):
+            k = 2 * layer[e] + (count[e] != 1)
+            position = ends[k]
+            ordered_claimed[position] = claimed_person[e]
+            ordered_layer[position] = layer[e]
+            ordered_count[position] = count[e]
+            ends[k] += 1
+
+
+@parallel_rows("totals")
+def weigh_pairs(begin, end, probe_people, starts, entries, weights, largest, totals, sums):
+    """Add ``count * w[probe] * w[claimed]`` to the total of a layer, for each column of weights.
+
+    ::
+
+        for s in people of probes:
+            for e in range(starts[s], starts[s + 1]):
+                pair = weights[:, probe_people[s]] * weights[:, claimed_person[e]]
+                totals[:, layer[e]] += count[e] * pair
+
+    The weights are small whole numbers. The weights of the people that one person claims are
+    added up in 16 bits, four attempts at a time in 8 bits, and then multiplied by the person's own
+    weight: many columns fit into one instruction. Columns come in tiles, so that all weights of a
+    tile stay in the cache; each tile is computed by one thread.
+
+    - `probe_people`, `starts`, `entries`: as :func:`sort_by_layer` leaves them
+    - `weights`: uint8 or uint32 (tiles, subjects, t)
+    - `largest` (int): the largest weight
+    - `totals`: float64 (tiles, layers, t), added to
+    - `sums` (uint16 (tiles, t)): scratch, all 0 before and after
+    """
+    claimed_person, layer, count = entries
+    limit = np.int64(65535)
+    four_fit = 4 * largest <= 255
+    for tile in range(begin, end):
+        weight = weights[tile]
+        tile_sums = sums[tile]
+        for s in range(len(probe_people)):
+            probe_weight = weight[probe_people[s]]
+            e = starts[s]
+            stop = starts[s + 1]
+            while e < stop:
+                k = layer[e]
+                total = totals[tile, k]
+                bound = np.int64(0)  # the largest possible sum
+                while e < stop and layer[e] == k:
+                    # Entries of a single attempt come first: the fourth tells of all four.
+                    takes_four = (
+                        four_fit and e + 4 <= stop and layer[e + 3] == k and count[e + 3] == 1
+                    )
+                    added = (4 if takes_four else count[e]) * largest
+                    first = weight[claimed_person[e]]
+                    if added > limit:
+                        many = np.float64(count[e])
+                        for j in range(len(total)):
+                            total[j] += many * (np.float64(probe_weight[j]) * np.float64(first[j]))
+                        e += 1
+                        continue
+                    if bound + added > limit:
+                        for j in range(len(total)):
+                            total[j] += np.float64(tile_sums[j]) * np.float64(probe_weight[j])
+                            tile_sums[j] = 0
+                        bound = np.int64(0)
+                    bound += added
+                    # Sums and products of small integers have 64 bits unless they are converted.
+                    if takes_four:
+                        second = weight[claimed_person[e + 1]]
+                        third = weight[claimed_person[e + 2]]
+                        fourth = weight[claimed_person[e + 3]]
+                        for j in range(len(tile_sums)):
+                            sum_of_four = np.uint8(first[j] + second[j] + third[j] + fourth[j])
+                            tile_sums[j] = np.uint16(tile_sums[j] + sum_of_four)
+                        e += 4
+                    else:
+                        few = np.uint16(count[e])
+                        for j in range(len(tile_sums)):
+                            tile_sums[j] = np.uint16(tile_sums[j] + np.uint16(few * first[j]))
+                        e += 1
+                for j in range(len(total)):
+                    total[j] += np.float64(tile_sums[j]) * np.float64(probe_weight[j])
+                    tile_sums[j] = 0
 
 
 @compiled

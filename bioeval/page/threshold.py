@@ -14,13 +14,13 @@ from bioeval.base.errors import DataError, counted, printable
 from bioeval.base.messages import messages_of
 from bioeval.counting.threshold_rules import SAME_DATA, Rule
 from bioeval.plot.systems import System, attempts_in_words
+from bioeval.results.attributes import THRESHOLD_STUDY
 from bioeval.results.support import is_supported
-from bioeval.results.trees import THRESHOLD_STUDY
 from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
 from bioeval.scores.provenance import exclusions_of
 from bioeval.showing.cells import Label, Quantity, Rate, Threshold, cell_of, threshold_of
 from bioeval.showing.nodes import Node, asked_thresholds, nodes_of, value_of
-from bioeval.showing.printing import Shown
+from bioeval.showing.show import Shown
 from bioeval.showing.text import Term, Text, say
 from bioeval.showing.writers.html import HtmlLines
 from bioeval.showing.writers.numbers import printed

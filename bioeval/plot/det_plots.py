@@ -28,8 +28,7 @@ from bioeval.plot.rate_plots import (
 )
 from bioeval.plot.systems import joined, value_or_nan
 from bioeval.results.support import is_supported
-from bioeval.results.variables import TARGETS
-from bioeval.results.words import percent
+from bioeval.results.variables import TARGETS, percent
 from bioeval.showing.text import Text, say
 
 # Ticks of an axis; above a half, they mirror the largest below it.

@@ -15,7 +15,7 @@ from bioeval.plot.display import Display, threshold_label
 from bioeval.plot.plot_axes import in_per_cent, note, ticks_across
 from bioeval.plot.plot_style import CURVE, THIN, Style, styled
 from bioeval.plot.systems import pick
-from bioeval.results.words import percent
+from bioeval.results.variables import percent
 from bioeval.showing.cells import threshold_of
 from bioeval.showing.header import threshold_rule
 from bioeval.showing.messages import sentence_about

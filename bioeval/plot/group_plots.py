@@ -17,7 +17,7 @@ from bioeval.plot.display import Display
 from bioeval.plot.plot_axes import LETTER, colour_bar, in_per_cent, note, room
 from bioeval.plot.plot_style import CURVE, THIN, Style, styled
 from bioeval.plot.systems import as_plot_text, pick
-from bioeval.results.words import percent
+from bioeval.results.variables import percent
 from bioeval.showing.header import rule_of
 from bioeval.showing.text import Text, say
 

@@ -18,7 +18,7 @@ from bioeval.plot.display import Curve, Curves, curves_by_rank, curves_of, legen
 from bioeval.plot.plot_axes import RATES
 from bioeval.plot.plot_style import SHADE, SIZE, THIN, Style, styled
 from bioeval.plot.systems import System, attempts, value_or_nan
-from bioeval.results.words import percent
+from bioeval.results.variables import percent
 from bioeval.showing.cells import threshold_of
 from bioeval.showing.nodes import OVER, unit_of
 from bioeval.showing.text import Term, say

@@ -199,7 +199,7 @@ def ranked_lists(
     convention, budget
         As for :func:`bioeval.gom`.
     """
-    from bioeval.tasks.reid.ranked_lists import lists_of_queries
+    from bioeval.tasks.reid.gom import lists_of_queries
 
     ds = lists_of_queries(scores, thresholds, convention, budget)
     match = ds["match"].values  # (queries, ranks): 1 for a match, 0 for another entry

@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_list, require_text
+from bioeval.base.arguments import PLURALS, require_list, require_text
 from bioeval.base.errors import DataError, bad_choice, counted, enumerated, short_name
-from bioeval.base.kinds import PLURALS
 from bioeval.plot import plot_axes
 from bioeval.plot.plot_style import RGB, Style
 from bioeval.plot.registry import PLOTS, Needs, Plot
-from bioeval.results.attributes import require_schema
-from bioeval.results.trees import THRESHOLD_STUDY
+from bioeval.results.attributes import THRESHOLD_STUDY, require_schema
 from bioeval.showing.nodes import datasets, distinct_tasks
 from bioeval.showing.terms import RATES, is_term, task_of
 from bioeval.showing.text import Term, Text, say

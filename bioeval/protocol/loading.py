@@ -1,21 +1,377 @@
-"""Protocol cards by name, by path and by layout."""
+"""Protocol cards by name, by path and by layout: read, and checked against the typed sections."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from bioeval.base.errors import CardError, bad_choice, received
-from bioeval.protocol.card import Protocol
-from bioeval.protocol.check import check_card, read_card
-from bioeval.protocol.fields import PAIRS, RECTANGULAR, SQUARE, read_file
+from bioeval.base.errors import CardError, bad_choice, nearest_name, received
+from bioeval.protocol.card import HEAD, SCHEMA_VERSION, SECTIONS, TASKS, Protocol, unused_by
+from bioeval.protocol.fields import (
+    PAIRS,
+    RECTANGULAR,
+    SEARCHABLE,
+    SQUARE,
+    Field,
+    in_lecture_words,
+    matches_choice,
+    read_file,
+    read_toml,
+    shorten,
+)
+from bioeval.protocol.tasks import Retrieval
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+
+Values = dict[str, Any]
+
+#: The fields of each section by name; "" is the head.
+_FIELDS: Mapping[str, Mapping[str, Field]] = {
+    "": HEAD,
+    **{name: section.fields() for name, section in SECTIONS.items()},
+}
+
+#: The section that a section needs.
+_NEEDS = {"claims": "verification", "decision": "partition", "uncertainty": "partition"}
+
+#: Fields without effect in folds: only their defaults are accepted.
+_NOT_IN_FOLDS = {
+    "open_set": ("gallery", "max_rank"),
+    "closed_set": ("gallery", "max_rank"),
+    "curve": ("n_thresholds", "thresholds"),
+}
+
+#: Words without meaning in folds.
+_NO_WORDS_IN_FOLDS = (
+    ("open_set", "ties", "expected"),
+    ("closed_set", "ties", "expected"),
+    ("closed_set", "unmated", "raise"),
+)
+
+
+def read_card(text: str, where: str, path: str | None = None) -> Protocol:
+    """Return the protocol of a card's text, with the defaults filled in.
+
+    Errors state `where`, the section, the value, and the expected value.
+    """
+    values = _checked_tables(read_toml(text.replace("\r\n", "\n"), where), where)
+    head = values.pop("")
+    del head["schema"]
+    sections: dict[str, Any] = {name: SECTIONS[name](**fields) for name, fields in values.items()}
+    card = Protocol(**head, **sections, path=path)
+    mark_checked(card)
+    return card
+
+
+def mark_checked(card: Protocol) -> None:
+    """Mark a card as checked, to avoid a second check of its values."""
+    object.__setattr__(card, "_checked", True)
+
+
+def check_card(card: Protocol) -> None:
+    """Raise :class:`CardError` if a value of a card that was made in Python is wrong."""
+    if card._checked:
+        return
+    tables = card.as_tables()
+    if not card.name:
+        tables["name"] = "unnamed"  # no result names this card
+    _checked_tables(tables, f"protocol {card.name or 'without a name'}")
+    mark_checked(card)
+
+
+def _checked_tables(data: Mapping[str, Any], where: str) -> dict[str, Values]:
+    try:
+        values = _checked_card(data)
+        _check_numbers_of_decision(values)
+        if "partition" in values:
+            _check_in_folds(values, values[""]["layout"])
+        task = values.get("verification", {})
+        rule = task.get("pairs", "ordered")
+        other_tasks = [name for name in values if name in TASKS and name != "verification"]
+        if rule != "ordered" and (other_tasks or task.get("templates") != ("single",)):
+            found = f"; found {_brackets(other_tasks)}" if other_tasks else ""
+            _refuse(
+                "verification",
+                f'pairs = {shorten(rule)} leaves comparisons out; expected templates = ["single"] '
+                f"beside it and no other task{found}",
+            )
+        _check_gom_agrees_with_reid(values)
+    except CardError as error:
+        raise error.preceded_by(f"{where}: ") from None
+    return values
+
+
+def _refuse(section: str, problem: str) -> NoReturn:
+    raise CardError(f"[{section}] {problem}" if section else problem)
+
+
+def _refuse_unused(section: str, key: str, value: object, why: str) -> NoReturn:
+    _refuse(section, f"{key} = {shorten(value)} has no meaning {why}; expected to be left out")
+
+
+def _checked_card(data: Mapping[str, Any]) -> dict[str, Values]:
+    version = data.get("schema")
+    if type(version) is int and version != SCHEMA_VERSION:
+        raise CardError(
+            f"schema = {shorten(version)}; expected {SCHEMA_VERSION}, the version of the card "
+            "format that this bioeval reads"
+        )
+    head = {key: value for key, value in data.items() if key not in SECTIONS}
+    for key, value in head.items():
+        if isinstance(value, dict) and key not in HEAD:
+            raise CardError(
+                f"[{key}] is not a section of a card; expected one of "
+                f"{_brackets(SECTIONS)}{_hint(key, SECTIONS)}"
+            )
+    values = {"": _checked_section("", head, None)}
+    layout: str = values[""]["layout"]
+    for name, section in SECTIONS.items():
+        if name in data:
+            _require_table(name, data[name], layout)
+            values[name] = _checked_section(name, data[name], layout)
+        elif section.required:
+            raise CardError(f"[{name}] is missing; expected a section: {section.doc}")
+    for name, further in _NEEDS.items():
+        if name in data and further not in data:
+            _refuse(name, f"needs [{further}], and the card has no such section")
+    if data.keys().isdisjoint(TASKS):
+        legal = [name for name in TASKS if layout in SECTIONS[name].layouts]
+        raise CardError(f"the card has no task; expected at least one of {_brackets(legal)}")
+    return values
+
+
+def _check_gom_agrees_with_reid(values: Mapping[str, Values]) -> None:
+    if not {"reid", "gom"} <= set(values):
+        return
+    for key in Retrieval.fields():
+        value = values["gom"][key]
+        of_reid = values["reid"][key]
+        if value != of_reid:
+            _refuse(
+                "gom",
+                f"{key} = {shorten(value)}; expected {shorten(of_reid)}, as in [reid] of this card",
+            )
+
+
+def _check_numbers_of_decision(values: Mapping[str, Values]) -> None:
+    if "decision" not in values:
+        return
+    decision = values["decision"]
+    rule = decision["rule"]
+    for key, field in _FIELDS["decision"].items():
+        if field.only_if is None:
+            continue
+        is_used = rule == field.only_if[1]
+        if is_used and decision[key] is None:
+            _refuse("decision", f'rule = "{rule}" needs {key}; it is missing')
+        if not is_used and decision[key] is not None:
+            _refuse_unused("decision", key, decision[key], f'with rule = "{rule}"')
+    cost = decision["cost"]
+    if cost is not None and len(cost) != 3:
+        _refuse("decision", f"cost holds {len(cost)} numbers; expected 3: prior, c_miss, c_fa")
+
+
+def _check_in_folds(values: Mapping[str, Values], layout: str) -> None:
+    partition = values["partition"]
+    unit = partition["by"]
+    unused = [("partition", key, f'with by = "{unit}"') for key in unused_by(unit)]
+    unused += [(name, key, "in folds") for name, keys in _NOT_IN_FOLDS.items() for key in keys]
+    for name, key, condition in unused:
+        value = values.get(name, {}).get(key)
+        if value not in (None, _FIELDS[name][key].default_for(layout)):
+            _refuse_unused(name, key, value, condition)
+    if unit == "given-folds" and layout in SEARCHABLE and partition["column"] is None:
+        _refuse(
+            "partition",
+            'by = "given-folds" needs column, the metadata column that holds the fold of each '
+            "template",
+        )
+    if unit == "experiment":
+        _check_experiment(values)
+    if unit == "gallery-folds" and values.get("decision", {}).get("rule", "eer") != "none":
+        _refuse(
+            "partition",
+            'by = "gallery-folds" has no part on which a threshold is chosen; expected [decision] '
+            'rule = "none"',
+        )
+    for name, key, value in _NO_WORDS_IN_FOLDS:
+        if values.get(name, {}).get(key) == value:
+            _refuse_unused(name, key, value, "in folds")
+    for name in {"reid", "gom"} & values.keys():
+        _refuse(name, "is not evaluated in folds; expected no [partition] with it")
+
+
+def _check_experiment(values: Mapping[str, Values]) -> None:
+    partition = values["partition"]
+    for name in ("unenrolled", "enrolled", "probe_templates"):
+        if partition[name] and partition["gallery_templates"] is None:
+            _refuse(
+                "partition",
+                f"{name} = {shorten(partition[name])} needs gallery_templates, the templates that "
+                "the enrolled subjects have in the gallery",
+            )
+    by_sample = partition["unit"] == "sample"
+    if partition["unseen"] and not by_sample:
+        _refuse_unused("partition", "unseen", partition["unseen"], 'without unit = "sample"')
+    parts = partition["train"] or partition["validation"]
+    if by_sample and not parts:
+        _refuse("partition", 'unit = "sample" needs train or validation, the parts that it divides')
+    if partition["enrolled"] and partition["unenrolled"]:
+        _refuse_unused("partition", "unenrolled", partition["unenrolled"], "beside enrolled")
+    rule = values.get("decision", {}).get("rule", "eer")
+    has_thresholds = not values.keys().isdisjoint({"verification", "open_set"})
+    if has_thresholds and rule not in ("fixed", "none") and not parts:
+        _refuse(
+            "partition",
+            "has neither train nor validation, the part on which a threshold is chosen by rule = "
+            f'"{rule}"; expected one of them, or rule = "fixed" or "none"',
+        )
+
+
+def _hint(name: object, choices: Iterable[str]) -> str:
+    """Return ``". Did you mean 'x'?"``, or an empty string."""
+    hint = nearest_name(name, choices)
+    return hint and f".{hint}"
+
+
+def _brackets(names: Iterable[str]) -> str:
+    return ", ".join(map("[{}]".format, names))
+
+
+def _require_table(name: str, value: object, layout: str) -> None:
+    if not isinstance(value, dict):
+        raise CardError(f"{name} = {shorten(value)}; expected a section, [{name}]")
+    if layout not in SECTIONS[name].layouts:
+        legal = " or ".join(map('"{}"'.format, SECTIONS[name].layouts))
+        _refuse(name, f'has no meaning with layout = "{layout}"; expected layout = {legal}')
+
+
+def _checked_section(name: str, data: Mapping[str, object], layout: str | None) -> Values:
+    fields = _FIELDS[name]
+    for key, value in data.items():
+        if key not in fields:
+            place = f"of [{name}]" if name else "above the sections"
+            _refuse(
+                name,
+                f"{key} = {shorten(value)} is not a field {place}; expected one of "
+                f"{', '.join(fields)}{_hint(key, fields)}",
+            )
+    only_one_of = SECTIONS[name].only_one_of if name else ()
+    alternatives = [key for key in data if key in only_one_of]
+    if len(alternatives) > 1:
+        _refuse(name, f"holds {' and '.join(alternatives)}; expected only one")
+    values = {}
+    for key, field in fields.items():
+        if key in data:
+            values[key] = _stated_value(name, key, field, data[key], layout)
+        elif field.required:
+            meaning = in_lecture_words(field.doc)
+            _refuse(name, f"{key} is missing; expected {field.expected()}: {meaning}")
+        else:
+            is_dropped = alternatives and key in only_one_of
+            values[key] = None if is_dropped else field.default_for(layout)
+    return values
+
+
+def _stated_value(name: str, key: str, field: Field, value: object, layout: str | None) -> object:
+    if layout is not None and layout not in field.layouts:
+        _refuse(
+            name,
+            f"{key} = {shorten(value)}; {key} has no meaning with "
+            f'layout = "{layout}": expected to be left out',
+        )
+    try:
+        return _checked_value(field, value, layout)
+    except _UnexpectedValue as error:
+        expected = field.expected(layout)
+        if field.words(layout) != field.words():
+            expected += f' with layout = "{layout}"'
+        problem = error.part or f"= {shorten(value)}"
+        _refuse(name, f"{key} {problem}; expected {expected}{error.advice}")
+
+
+class _UnexpectedValue(Exception):
+    """A value that a field does not accept."""
+
+    def __init__(self, advice: str = "", part: str = "") -> None:
+        super().__init__()
+        self.advice = advice  # follows the accepted values in the message
+        self.part = part  # the part of a list that is not accepted, in words
+
+
+def _checked_value(field: Field, value: object, layout: str | None) -> object:
+    if not field.many:
+        return _checked_item(field, value, layout)
+    if not isinstance(value, list | tuple):
+        _checked_item(field, value, layout)
+        raise _UnexpectedValue(f". Did you mean [{shorten(value)}]?")
+    items: list[Any] = []
+    for item in value:
+        try:
+            items.append(_checked_item(field, item, layout))
+        except _UnexpectedValue as error:
+            raise _UnexpectedValue(error.advice, f"holds {shorten(item)}") from None
+    if not items and not field.may_be_empty:
+        raise _UnexpectedValue(", at least one")
+    if field.distinct:
+        for i, item in enumerate(items):
+            if item in items[:i]:
+                raise _UnexpectedValue(part=f"holds {shorten(item)} twice")
+    if field.increasing:
+        for before, after in itertools.pairwise(items):
+            if not before < after:
+                raise _UnexpectedValue(part=f"holds {shorten(before)} before {shorten(after)}")
+    return tuple(items)
+
+
+def _checked_item(field: Field, value: object, layout: str | None) -> object:
+    may_be_text = field.kind == "label" or (field.kind == "size" and field.pattern)
+    if field.kind == "text" or (may_be_text and isinstance(value, str)):
+        if not isinstance(value, str):
+            raise _UnexpectedValue
+        if field.choices:
+            words = field.words(layout)
+            if not any(matches_choice(value, word) for word in words):
+                raise _UnexpectedValue(_hint(value, words))
+        elif field.pattern and not re.fullmatch(field.pattern, value):
+            raise _UnexpectedValue
+        elif not value.strip():
+            raise _UnexpectedValue(" that is not empty")
+        return value
+    if isinstance(value, dict) and field.table:
+        if set(value) != set(field.table):
+            raise _UnexpectedValue
+        return {
+            key: _checked_item(Field(field.doc, kind=field.table[key]), item, layout)
+            for key, item in value.items()
+        }
+    kind = Integral if field.kind in ("integer", "label") else Real
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise _UnexpectedValue
+    number = cast("float", value)
+    if number != number or not field.is_in_bounds(number):
+        raise _UnexpectedValue
+    if field.kind in ("integer", "label"):
+        return int(number)
+    if field.kind == "size":
+        if 0 < number < 1:
+            return number
+        if number < 0 or number == float("inf") or number != int(number):
+            raise _UnexpectedValue
+        return int(number)
+    try:
+        return float(number)
+    except OverflowError:
+        raise _UnexpectedValue(", within the range of a float64") from None
+
 
 CARD_OF_LAYOUT = {
     SQUARE: "course-all-vs-all",

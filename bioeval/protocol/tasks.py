@@ -5,33 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from bioeval.base.arguments import require_choice, require_integer
-from bioeval.base.kinds import Kind
-from bioeval.protocol.choices import (
+from bioeval.base.arguments import Kind, require_choice, require_integer
+from bioeval.protocol.fields import (
+    PAIRS,
+    RECTANGULAR,
+    SEARCHABLE,
+    SQUARE,
     ApForm,
+    Choice,
     Cmc,
     EnrolledTemplates,
     GomVariant,
     ImpostorProbes,
     Junk,
+    Label,
     PlainTies,
     PrecisionOver,
     RankKOver,
     RankUnit,
     Removed,
     RemovedForAp,
+    Task,
     Ties,
     Unmatched,
     Unmated,
-)
-from bioeval.protocol.fields import (
-    PAIRS,
-    RECTANGULAR,
-    SEARCHABLE,
-    SQUARE,
-    Choice,
-    Label,
-    Task,
     card_field,
     fields_of,
 )

@@ -12,7 +12,7 @@ import xarray as xr
 from xarray.indexes import PandasIndex
 
 from bioeval.base.version import __version__
-from bioeval.counting.costs import COST_LABELS
+from bioeval.counting.operating_points import COST_LABELS
 from bioeval.results.attributes import SCHEMA
 from bioeval.results.variables import NEXT, QUERY_MEANS, RANKS, Variable, described
 

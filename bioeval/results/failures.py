@@ -9,7 +9,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.results.trees import tree_of
+from bioeval.results.attributes import tree_of
 from bioeval.results.variables import FAILURES, SUPPORTED, described
 
 _ASSUMED = (

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.messages import joined_messages, message_attrs, messages_of
-from bioeval.counting.costs import COST_LABELS
+from bioeval.counting.operating_points import COST_LABELS
 from bioeval.results.dataset import Scalars, dataset, in_order
 from bioeval.results.variables import GALLERY, TASKS, Variable
 

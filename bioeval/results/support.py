@@ -13,7 +13,7 @@ from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.counting.identification import ENDS
 from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.thresholds import to_internal
-from bioeval.protocol.choices import ImpostorProbes, PlainTies
+from bioeval.protocol.fields import ImpostorProbes, PlainTies
 from bioeval.results.variables import RANKS, SUPPORTED
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople

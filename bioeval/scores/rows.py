@@ -19,9 +19,8 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.memory import memory_limited, size_in_words
-from bioeval.base.options import OPTIONS
+from bioeval.base.options import OPTIONS, at_most
 from bioeval.base.progress import report, reporter
-from bioeval.base.threads import at_most
 from bioeval.scores.attempts import compared_cells, excluded, excluded_rows, failed_cells
 from bioeval.scores.blocks import Block, is_few
 from bioeval.scores.cells import Mask

@@ -13,8 +13,8 @@ import numpy as np
 
 from bioeval.base.arguments import rate_in
 from bioeval.base.errors import DataError, bad_choice
-from bioeval.showing.frame import COLUMNS
-from bioeval.showing.measures import Measure
+from bioeval.showing.data import COLUMNS
+from bioeval.showing.document import Measure
 from bioeval.showing.nodes import OVER
 
 if TYPE_CHECKING:

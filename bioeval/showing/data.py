@@ -1,24 +1,225 @@
-"""Results as data: one JSON document, and tables of CSV."""
+"""Results as data: one JSON document, tables of CSV, and the data frame with a row for each number.
+
+What a number of the frame is, its variable's attributes say: unit, denominator, threshold, and of a
+statistic of another variable, which one. No result has a line here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
+from bioeval.base.arguments import require_flag
 from bioeval.base.csv_cells import as_cell
-from bioeval.base.errors import escaped
-from bioeval.showing.frame import attributes_of, frame_of, message_as_data, records_of
+from bioeval.base.errors import DataError, escaped
+from bioeval.base.messages import Message, as_json, messages_of
 from bioeval.showing.nodes import OVER, Node, nodes_of, report_ranks
-from bioeval.showing.printing import Shown
-from bioeval.showing.rows import CURVES
+from bioeval.showing.rows import COLUMNS, CURVES, NEXT_SCORE, Block, NumbersOfDataset
+from bioeval.showing.show import Shown
+from bioeval.showing.writers.lines import Lines
 from bioeval.stats.aggregate import aggregate
 
 if TYPE_CHECKING:
     import pandas as pd
+
+#: Columns that only frames with such numbers have.
+_WHERE_NEEDED = ("flagged", "text")
+
+#: Columns of texts, also where no row has one.
+_TEXTS = ("task", "measure", "statistic", "at", "unit", "text")
+
+#: Dimensions that come first, in this order, where a result has them.
+_FIRST = ("system", "other_system", "condition", "task", "part", "gallery", "group", "rank")
+
+
+def to_frame(results: Any, *, curves: bool = False) -> pd.DataFrame:
+    """Return all numbers of a result as a long data frame with a row for each number.
+
+    Parameters
+    ----------
+    results : xarray.Dataset, xarray.DataTree, another result of bioeval, or dict
+        What a function of bioeval returned. Several results by the names of their systems, or by
+        system and condition: ``{system: {condition: result}}``.
+    curves : bool
+        Whether rates at all thresholds, ranks and single queries, the points of curves and the
+        nearest scores that thresholds do not accept are there, too.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Dimensions of the result are columns under their names, such as ``rank``, ``subject``,
+        ``partition`` and ``part``, behind ``system``, ``condition`` and ``task`` (its path in a
+        tree; the type of a study). Then:
+
+        - ``measure``: the variable, as ``frr_at_far``; ``statistic``: missing for the number
+          itself, else one over folds or partitions (:func:`aggregate`), or of a difference of
+          systems
+        - ``at``, ``point``: what is held (``far_target``, ``threshold``, ``prior``), and its number
+        - ``value``, ``low``, ``high``: the number, and the limits of its interval
+        - ``threshold``, ``attempts``: the threshold that it is at, and its denominator
+        - ``supported``: whether people and attempts are enough for its target; missing elsewhere
+        - ``unit``: ``"proportion"``, ``"p"``, ``"score"``, ``"attempts"``, ``"1"`` ...
+        - ``flagged``: of groups, whether one is small; ``text``: a value that is a text
+
+        What a row lacks is missing in every column (NaN, None or NA: ``isna()`` asks for it), as in
+        a CSV file of the frame that is read again; no text is empty. No two rows have the same
+        dimensions, measure, statistic, at and point. Worst pairs, ranks, conventions and the
+        findings of a check are records: a row for each, with a column for each variable.
+        ``frame.attrs`` has the attributes of each result, and its messages.
+
+    Raises
+    ------
+    DataError
+        If the results are something else, or deeper than system and condition.
+
+    See Also
+    --------
+    show : The tables as a reader is shown them.
+    aggregate : Means over folds, partitions or galleries.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> systems = {f"spread {x}": be.simulate(20, 4, within=x, random_state=1) for x in (1, 2)}
+    >>> frame = be.to_frame({name: be.evaluate(x) for name, x in systems.items()})
+    >>> frame.query("measure == 'cms' and rank == 1")[["system", "task", "value", "attempts"]]
+           system        task   value  attempts
+    81   spread 1  closed_set  0.5500      80.0
+    172  spread 2  closed_set  0.1125      80.0
+    """
+    import pandas as pd
+
+    with_curves = require_flag("curves", curves)
+    if isinstance(results, Shown):
+        records = _without_empty_texts(pd.DataFrame(results._records()))
+        return records.astype({"rank": "Int64"}) if "rank" in records else records
+    nodes = nodes_of(results)
+    if all(node.record for node in nodes):
+        frame = records_of(nodes)
+    else:
+        frame = frame_of(nodes, with_curves)
+    frame.attrs = attributes_of(nodes)
+    return frame
+
+
+def frame_of(nodes: Iterable[Node], curves: bool = False) -> pd.DataFrame:
+    """Return the numbers of datasets as one frame, without their attributes."""
+    import pandas as pd
+
+    blocks: list[Block] = []
+    for node in nodes:
+        if node.record:
+            raise DataError(
+                f"{node.result_type} are records, with a frame of their own; give the others "
+                "without them"
+            )
+        numbers = NumbersOfDataset(node.dataset, curves)
+        without_condition = node._replace(condition="")
+        for block in map(numbers.block, numbers.names):
+            for name in {"system", "other_system"} & block.keys():
+                names = map(without_condition.name_of_system, block[name].tolist())
+                block[name] = np.array([*names], dtype=object)
+            blocks.append(node.columns | _constant(node.selected, len(block["value"])) | block)
+    found = dict.fromkeys(itertools.chain.from_iterable(blocks))
+    dims = [x for x in dict.fromkeys((*_FIRST, *found)) if x in found]
+    dims = [x for x in dims if x not in (*COLUMNS, NEXT_SCORE)]
+    sizes = [len(block["value"]) for block in blocks]
+    columns = {}
+    for name in (*dims, *COLUMNS):
+        if name in found or name not in _WHERE_NEEDED:
+            columns[name] = _column(name, [block.get(name) for block in blocks], sizes)
+    return pd.DataFrame(columns)
+
+
+def _constant(labels: Mapping[str, Any], size: int) -> dict[str, np.ndarray]:
+    return {name: np.full(size, label) for name, label in labels.items()}
+
+
+def _column(name: str, parts: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """Join the parts of a column; a part of None becomes missing values.
+
+    Labels of a dimension are Int64 if all are whole numbers, else floats or texts.
+    """
+    import pandas as pd
+
+    kinds = {x.dtype.kind if isinstance(x, np.ndarray) else "U" for x in parts if x is not None}
+    if name == "point" or not kinds:  # points along some dimensions are whole numbers
+        kinds = {"b" if name == "supported" else "f"}
+    if name in _TEXTS or not kinds <= {*"biuf"}:
+        texts: list[str | None] = []
+        for part, size in zip(parts, sizes, strict=True):
+            cells = part.tolist() if isinstance(part, np.ndarray) else [part] * size
+            texts += [None if x is None or x != x or x == "" else str(x) for x in cells]
+        return texts
+    filler = np.nan if "f" in kinds else 0
+    if not parts:  # no variable has a row
+        return np.empty(0)
+    arrays = [
+        np.full(size, filler) if part is None else part
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+    is_missing = np.repeat([part is None for part in parts], sizes)
+    if "f" in kinds:
+        return np.concatenate(arrays)
+    if kinds == {"b"}:
+        return pd.arrays.BooleanArray(np.concatenate(arrays).astype(bool), is_missing)
+    return pd.arrays.IntegerArray(np.concatenate(arrays).astype(np.int64), is_missing)
+
+
+def records_of(nodes: Sequence[Node]) -> pd.DataFrame:
+    """Return the records of results, and their systems, as a frame with a row for each record."""
+    import pandas as pd
+
+    frames = []
+    for node in nodes:
+        record, dataset = node.record, node.dataset
+        columns: dict[str, Any] = {k: x for k, x in node.columns.items() if k != "task"}
+        columns[record] = dataset[record].values
+        for name, variable in dataset.data_vars.items():
+            if variable.dims == (record,):
+                columns[str(name)] = variable.values
+                continue
+            (dim,) = (x for x in variable.dims if x != record)  # a column for each place
+            for place, label in enumerate(dataset[dim].values.tolist()):
+                columns[f"{name}={label}"] = variable.transpose(record, dim).values[:, place]
+        frames.append(_without_empty_texts(pd.DataFrame(columns)))
+    return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+
+
+def _without_empty_texts(frame: pd.DataFrame) -> pd.DataFrame:
+    for name, column in frame.items():
+        if column.dtype.kind not in "biufM" and (column == "").any():
+            frame[name] = [None if isinstance(x, str) and not x else x for x in column]
+    return frame
+
+
+def attributes_of(nodes: Iterable[Node]) -> dict[str, Any]:
+    """Return the attributes of results by system, condition and task, and their messages, once."""
+    attrs: dict[str, dict[str, Any]] = {}
+    about: dict[Message, list[str]] = {}
+    for node in nodes:
+        attrs[node.name] = {
+            str(key): x.item() if hasattr(x, "item") else x
+            for key, x in node.dataset.attrs.items()
+            if key != "messages"
+        }
+        for message in messages_of(node.dataset.attrs):
+            about.setdefault(message, []).append(node.name)
+    messages = [message_as_data(x) | {"tasks": names} for x, names in about.items()]
+    return {"results": attrs, "messages": messages}
+
+
+def message_as_data(message: Message) -> dict[str, Any]:
+    """Return the code, the subject, the arguments and the sentence of a message."""
+    (plain,) = json.loads(as_json([message]))
+    return plain | {"sentence": Lines().message(message)}
+
 
 #: Attributes that are of no use to a program, or in another place of the document.
 _NOT_IN_JSON = ("messages", "bioeval_version", "schema", "report_ranks", "report_thresholds")

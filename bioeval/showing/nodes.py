@@ -9,11 +9,10 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError
-from bioeval.counting.costs import COST_LABELS
-from bioeval.results.attributes import require_schema
+from bioeval.counting.operating_points import COST_LABELS
+from bioeval.results.attributes import THRESHOLD_STUDY, require_schema, study_in_one
 from bioeval.results.dataset import Scalars
 from bioeval.results.support import note_thresholds_beyond_scores
-from bioeval.results.trees import THRESHOLD_STUDY, study_in_one
 from bioeval.results.variables import TASKS as TABLES, VARIABLES, described
 from bioeval.stats.galleries import each_gallery
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.counting.targets import FAR_TARGETS, RARE_TARGETS
-from bioeval.counting.wanted_points import PointsWanted
+from bioeval.counting.threshold_rules import PointsWanted
+from bioeval.counting.thresholds import FAR_TARGETS, RARE_TARGETS
 from bioeval.results.variables import NEXT, SUPPORTED
 from bioeval.showing.cells import Label, Quantity, cell_of_number
 from bioeval.showing.nodes import FEW, Node, asked_thresholds, report_ranks

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from bioeval.results.trees import THRESHOLD_STUDY
+from bioeval.results.attributes import THRESHOLD_STUDY
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, VERIFICATION, Variable
 
 if TYPE_CHECKING:

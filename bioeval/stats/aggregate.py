@@ -11,8 +11,8 @@ import xarray as xr
 
 from bioeval.base.arguments import require_list, require_listed_numbers, require_text
 from bioeval.base.errors import DataError, backquoted, enumerated, received, short_name
+from bioeval.results.attributes import tree_of
 from bioeval.results.dataset import VariableParts, indexed, unchecked
-from bioeval.results.trees import tree_of
 from bioeval.results.variables import (
     COORDINATES,
     SUPPORTED,

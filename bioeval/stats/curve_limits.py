@@ -15,9 +15,9 @@ from typing import Literal
 import numpy as np
 
 from bioeval.base.messages import Message
+from bioeval.counting.operating_points import Attempts
 from bioeval.counting.order import runs
 from bioeval.counting.reduce import OfEachBlock, reduce
-from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.verification import Verified
 from bioeval.results.support import RuleOf
 from bioeval.stats.error_curves import ErrorColumns

@@ -14,10 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.counting.costs import normalised_cost
+from bioeval.counting.operating_points import hull_equal_errors, normalised_cost
 from bioeval.counting.people import GenuineAttempts
-from bioeval.counting.points import hull_equal_errors
-from bioeval.counting.wanted_points import VerificationPoints
+from bioeval.counting.threshold_rules import VerificationPoints
 from bioeval.results.variables import VERIFICATION, Variable, best_values
 from bioeval.stats.weighted_sums import QuadraticForms, by_subject, linear_forms, ratio
 
@@ -149,7 +148,7 @@ class ErrorColumns:
     def equal_error(self) -> np.ndarray:
         """Return the EER of each column, interpolated as on the data.
 
-        See :func:`bioeval.counting.points.equal_error_between`.
+        See :func:`bioeval.counting.operating_points.equal_error_between`.
         """
         # The curves cross between the last row with FAR < FRR and the next row, and are linear.
         before = self._last_row(lambda far, frr: far < frr)

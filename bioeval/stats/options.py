@@ -138,7 +138,7 @@ class IntervalMethod:
 
         They are drawn once for all tasks of an evaluation.
         """
-        from bioeval.stats.weights import resampled
+        from bioeval.stats.weighted_sums import resampled
 
         key = subjects, None if no_person is None else no_person.tobytes()
         weights = self._weights.get(key)
@@ -212,7 +212,7 @@ class IntervalMethod:
 
     def groups(self, people: int) -> list[Message]:
         """Return a message if groups of people are left out in turn, in place of each person."""
-        from bioeval.stats.weights import GROUPS
+        from bioeval.stats.weighted_sums import GROUPS
 
         if self.resamples or people <= GROUPS:
             return []

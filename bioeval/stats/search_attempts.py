@@ -15,10 +15,16 @@ import numpy as np
 
 from bioeval.counting.identification import Searches, place_weights
 from bioeval.counting.left_out import LeftOut
-from bioeval.protocol.choices import ImpostorProbes, Ties
+from bioeval.protocol.fields import ImpostorProbes, Ties
 from bioeval.stats.limits import Sample
-from bioeval.stats.weighted_sums import by_subject, linear_forms, ratio
-from bioeval.stats.weights import groups_of_people, kish, without_each
+from bioeval.stats.weighted_sums import (
+    by_subject,
+    groups_of_people,
+    kish,
+    linear_forms,
+    ratio,
+    without_each,
+)
 
 #: The fewest people: without one of them, the others must be a gallery.
 FEWEST = 3

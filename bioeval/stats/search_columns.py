@@ -14,7 +14,7 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.identification import Searches
 from bioeval.counting.left_out import LeftOut
-from bioeval.protocol.choices import ImpostorProbes, Ties
+from bioeval.protocol.fields import ImpostorProbes, Ties
 from bioeval.results.support import independent_trials, searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets

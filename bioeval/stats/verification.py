@@ -34,10 +34,12 @@ from bioeval.stats.weighted_sums import (
     AttemptsOfEach,
     QuadraticForms,
     by_subject,
+    groups_of_people,
+    kish,
     linear_forms,
     ratio,
+    without_each,
 )
-from bioeval.stats.weights import groups_of_people, kish, without_each
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -11,15 +11,13 @@ import numpy as np
 import scipy.special
 import xarray as xr
 
-from bioeval.base.arguments import check_confidence, require_list, require_number
+from bioeval.base.arguments import Kind, check_confidence, require_list, require_number
 from bioeval.base.errors import DataError, NoResultError, ProtocolError
-from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage, steps_reported
-from bioeval.counting.threshold_rules import TARGETS, Rule
+from bioeval.counting.threshold_rules import TARGETS, PointsWanted, Rule
 from bioeval.counting.thresholds import require_values, to_internal, to_user
 from bioeval.counting.verification import verify
-from bioeval.counting.wanted_points import PointsWanted
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Variables, dataset
 from bioeval.results.support import RuleOf, beyond_scores, people_with
@@ -34,8 +32,7 @@ from bioeval.stats.error_curves import EER
 from bioeval.stats.limits import RateCurve, Sample
 from bioeval.stats.options import PEOPLE, IntervalMethod
 from bioeval.stats.verification import VerificationColumns
-from bioeval.stats.weighted_sums import by_subject
-from bioeval.stats.weights import groups_of, without_each
+from bioeval.stats.weighted_sums import by_subject, groups_of, without_each
 
 # One-sided limits of a rate, and the number of people that settles whether it keeps a target.
 

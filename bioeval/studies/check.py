@@ -16,15 +16,13 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_flag
+from bioeval.base.arguments import Kind, require_flag
 from bioeval.base.errors import DataError, backquoted
-from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, stage
-from bioeval.counting.targets import check_targets
-from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.threshold_rules import PointsWanted, Rule
+from bioeval.counting.thresholds import check_targets
 from bioeval.counting.verification import verify
-from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.card import Protocol
 from bioeval.results.attributes import about_attrs
 from bioeval.results.support import labels_doubtful, support_messages, without_attempts
@@ -52,7 +50,7 @@ from bioeval.scores.score_data import require_all_scores, require_scores
 from bioeval.showing.blocks import Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.showing.cells import Count, Label
 from bioeval.showing.header import data_fact, scores_in_words
-from bioeval.showing.printing import Shown
+from bioeval.showing.show import Shown
 from bioeval.showing.sizes import sides_in_words
 from bioeval.showing.text import Enumeration, Text, say
 from bioeval.showing.writers.lines import written

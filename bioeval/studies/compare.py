@@ -44,13 +44,10 @@ from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.counting.identification import Searches, Searching
 from bioeval.counting.left_out import LeftOut
-from bioeval.counting.targets import FAR_TARGETS, check_targets
-from bioeval.counting.threshold_rules import Rule
-from bioeval.counting.thresholds import to_internal
+from bioeval.counting.threshold_rules import PointsWanted, Rule
+from bioeval.counting.thresholds import FAR_TARGETS, check_targets, to_internal
 from bioeval.counting.verification import Verified, count
-from bioeval.counting.wanted_points import PointsWanted
-from bioeval.protocol.choices import ImpostorProbes, RankUnit, Ties
-from bioeval.protocol.fields import in_lecture_words
+from bioeval.protocol.fields import ImpostorProbes, RankUnit, Ties, in_lecture_words
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import assembled
@@ -102,8 +99,8 @@ from bioeval.stats.simultaneous import Differences, discordant, holm, least_disc
 from bioeval.stats.verification import VerificationColumns
 from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.tracking.measures import FEWEST as FEWEST_SEQUENCES
-from bioeval.tasks.reid.candidates import Candidates
-from bioeval.tasks.reid.convention import (
+from bioeval.tasks.reid.candidates import (
+    Candidates,
     Convention,
     Named,
     cameras_of,

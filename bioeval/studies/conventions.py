@@ -25,11 +25,11 @@ from bioeval.scores.metadata import known_texts
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.score_data import require_scores
+from bioeval.showing.document import MEASURES_OF_CARDS
 from bioeval.showing.messages import warns_of_doubts
-from bioeval.showing.record_documents import MEASURES_OF_CARDS
 from bioeval.studies.partitions.repeat import scalars_of
 from bioeval.tasks.options import EvaluationOptions
-from bioeval.tasks.reid.convention import has_cameras
+from bioeval.tasks.reid.candidates import has_cameras
 
 FAR_TARGETS = (0.01, 0.001)
 RANKS = (1, 5, 10)

@@ -19,14 +19,13 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import Kind, require_integer
 from bioeval.base.errors import DataError, ProtocolError, counted, received
-from bioeval.base.kinds import Kind
 from bioeval.counting.identification import place_weights, role_of
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule
 from bioeval.counting.thresholds import is_accepted, to_user
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.choices import Ties
+from bioeval.protocol.fields import Ties
 from bioeval.protocol.loading import for_layout
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.attributes import about_attrs
@@ -42,14 +41,14 @@ from bioeval.scores.sides import in_words
 from bioeval.showing.blocks import Column, Fact, Facts, Section, Table
 from bioeval.showing.cells import Label, Number, Picture, Score, Threshold
 from bioeval.showing.header import data_fact, rule_in_words, scores_in_words
-from bioeval.showing.printing import Shown
+from bioeval.showing.show import Shown
 from bioeval.showing.sizes import sides_in_words
 from bioeval.showing.text import Enumeration, Text, say
 from bioeval.showing.writers.lines import written
 from bioeval.tasks.card_scores import resolve_card
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks
-from bioeval.tasks.threshold_choice import chosen_threshold
+from bioeval.tasks.verification_task import chosen_threshold
 
 #: The tasks by name: their title, and the heading of the counters in the lists.
 _TASKS = {

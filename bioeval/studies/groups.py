@@ -32,13 +32,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import xarray as xr
 
+from bioeval.base.arguments import Layout
 from bioeval.base.errors import DataError, counted, nearest_name, received
-from bioeval.base.kinds import Layout
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import report_rows, rows_reported, stage
 from bioeval.base.random import Stream
-from bioeval.counting.fold_scores import Subset
-from bioeval.counting.folds import FoldAttempts, FoldCounts
+from bioeval.counting.folds import FoldAttempts, FoldCounts, Subset
 from bioeval.counting.reduce import reduce
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
@@ -61,8 +60,7 @@ from bioeval.stats.limits import Limits, Sample, limits_of_rate, limits_of_sum
 from bioeval.stats.options import IntervalMethod, interval_of, trials_of
 from bioeval.stats.people import PeopleCounts, people_counts
 from bioeval.stats.simultaneous import Differences, discordant, least_discordant, letters_of
-from bioeval.stats.weighted_sums import ratio
-from bioeval.stats.weights import without_each
+from bioeval.stats.weighted_sums import ratio, without_each
 
 #: The last label of the dimension `group`: all groups together.
 ALL = "all"

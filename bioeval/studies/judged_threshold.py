@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.kinds import Kind
+from bioeval.base.arguments import Kind
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
-from bioeval.counting.costs import trivial_cost
+from bioeval.counting.operating_points import trivial_cost
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.attributes import about_attrs
@@ -30,8 +30,7 @@ from bioeval.showing.writers.numbers import threshold_text
 from bioeval.stats.limits import limits_of_sum
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.studies.assurance import REFUSED
-from bioeval.tasks.threshold_choice import chosen_threshold
-from bioeval.tasks.verification_task import verification
+from bioeval.tasks.verification_task import chosen_threshold, verification
 
 # The messages of threshold studies and judged thresholds that say which threshold to install.
 

@@ -12,25 +12,27 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base.arguments import chosen_task, require_integer
+from bioeval.base.arguments import Kind, chosen_task, require_integer
 from bioeval.base.errors import DataError, ProtocolError, counted
-from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
-from bioeval.counting.identification import Searches, search
-from bioeval.counting.sorted_attempts import Attempts
-from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
+from bioeval.counting.identification import Searches, claims_lost, search
+from bioeval.counting.operating_points import Attempts
+from bioeval.counting.threshold_rules import (
+    ChosenThreshold,
+    PointsWanted,
+    Rule,
+    choose,
+    no_such_threshold,
+)
 from bioeval.counting.thresholds import require_values, to_user
-from bioeval.counting.too_few_templates import claims_lost
 from bioeval.counting.verification import verify
-from bioeval.counting.wanted_points import PointsWanted
-from bioeval.protocol.choices import RankUnit
+from bioeval.protocol.fields import RankUnit
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.attributes import about_attrs
+from bioeval.results.attributes import STUDY_PARTS, THRESHOLD_STUDY, about_attrs, tree_of
 from bioeval.results.dataset import Variables, dataset, threshold_with_next, variables_over
 from bioeval.results.support import RULES, beyond_scores, people_with
-from bioeval.results.trees import STUDY_PARTS, THRESHOLD_STUDY, tree_of
 from bioeval.results.variables import (
     COORDINATES,
     FOLDS,

@@ -11,9 +11,8 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import rows_reported
 from bioeval.counting.thresholds import is_accepted, require_values, to_user
-from bioeval.results.attributes import about_attrs
+from bioeval.results.attributes import about_attrs, without_slashes
 from bioeval.results.dataset import dataset, variables_over
-from bioeval.results.trees import without_slashes
 from bioeval.results.variables import Variable
 from bioeval.scores.claim_scores import deciding_tries
 from bioeval.scores.distances import scored

@@ -34,9 +34,8 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base.arguments import require_integer, require_number
+from bioeval.base.arguments import Kind, Layout, require_integer, require_number
 from bioeval.base.errors import DataError, counted
-from bioeval.base.kinds import Kind, Layout
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
@@ -57,7 +56,7 @@ from bioeval.scores.rows import among_distances, blocks_of, threads_for
 from bioeval.scores.score_data import require_all_scores, require_subjects
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.weighted_sums import ratio
-from bioeval.tasks.threshold_choice import chosen_threshold
+from bioeval.tasks.verification_task import chosen_threshold
 
 #: The errors of a subject: false rejects, false accepts of its probes (a wolf has many), and false
 #: accepts of claims to be the subject (a lamb has many).

@@ -18,8 +18,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.missing import no_value
 from bioeval.scores.score_data import require_all_scores, require_scores
 from bioeval.tasks.options import CORE_TASKS
-from bioeval.tasks.reid.candidates import kept_scores
-from bioeval.tasks.reid.convention import convention_of
+from bioeval.tasks.reid.candidates import convention_of, kept_scores
 
 
 def check_systems(scores: Mapping[str, Scores]) -> None:

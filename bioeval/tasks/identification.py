@@ -12,14 +12,24 @@ import xarray as xr
 from bioeval.base.errors import DataError, received
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import Searches, check_max_rank, search
-from bioeval.counting.targets import FAR_TARGETS, check_targets
-from bioeval.counting.thresholds import CurveThresholds, curve_thresholds, require_values, to_user
-from bioeval.protocol.choices import EnrolledTemplates, ImpostorProbes, RankUnit, Ties, Unmated
+from bioeval.counting.thresholds import (
+    FAR_TARGETS,
+    CurveThresholds,
+    check_targets,
+    curve_thresholds,
+    require_values,
+    to_user,
+)
+from bioeval.protocol.fields import EnrolledTemplates, ImpostorProbes, RankUnit, Ties, Unmated
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.attributes import about_attrs
-from bioeval.results.closed_set import closed_set_counts, closed_set_dataset
 from bioeval.results.dataset import Scalars, dataset, variables_over
-from bioeval.results.open_set import open_set_dataset, open_set_scalars
+from bioeval.results.open_set import (
+    closed_set_counts,
+    closed_set_dataset,
+    open_set_dataset,
+    open_set_scalars,
+)
 from bioeval.results.variables import Variable
 from bioeval.scores.distances import FusionRule
 from bioeval.scores.matrix import Scores

@@ -11,10 +11,14 @@ import numpy as np
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import ProtocolError
 from bioeval.counting.identification import check_max_rank
-from bioeval.counting.targets import check_targets
-from bioeval.counting.thresholds import CurveThresholds, check_extra, curve_thresholds
+from bioeval.counting.thresholds import (
+    CurveThresholds,
+    check_extra,
+    check_targets,
+    curve_thresholds,
+)
 from bioeval.protocol.card import Protocol, Report
-from bioeval.protocol.choices import ImpostorProbes
+from bioeval.protocol.fields import ImpostorProbes
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.stats.options import IntervalMethod
 

@@ -13,12 +13,17 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import stage
 from bioeval.counting.identification import Searches, Searching
 from bioeval.counting.left_out import LeftOut
-from bioeval.counting.targets import RARE_TARGETS, check_costs, with_rare_targets
-from bioeval.counting.thresholds import require_values, to_internal
+from bioeval.counting.threshold_rules import PointsWanted
+from bioeval.counting.thresholds import (
+    RARE_TARGETS,
+    check_costs,
+    require_values,
+    to_internal,
+    with_rare_targets,
+)
 from bioeval.counting.verification import Use, count
-from bioeval.counting.wanted_points import PointsWanted
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.choices import RankUnit
+from bioeval.protocol.fields import RankUnit
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Verification
 from bioeval.results.open_set import open_set_distances
@@ -30,7 +35,7 @@ from bioeval.scores.sampled import is_symmetric
 from bioeval.tasks.card_scores import compared_under, galleries_of
 from bioeval.tasks.identification import SearchCounted
 from bioeval.tasks.options import CORE_TASKS, EvaluationOptions, has_no_core_task
-from bioeval.tasks.reid.convention import column_warnings
+from bioeval.tasks.reid.candidates import column_warnings
 from bioeval.tasks.reid.counts import ReidCounts
 from bioeval.tasks.reid.reid import plan_retrieval
 from bioeval.tasks.single_template_counts import SingleTemplateCounted

@@ -22,11 +22,16 @@ from bioeval.counting.single_template import (
     thresholds_over,
 )
 from bioeval.counting.thresholds import CurveThresholds
-from bioeval.protocol.choices import ImpostorProbes, PlainTies, Unmated
+from bioeval.protocol.fields import ImpostorProbes, PlainTies, Unmated
 from bioeval.protocol.tasks import ClosedSet, OpenSet
-from bioeval.results.closed_set import CMS_WORDS, ClosedSetCounts, ranks_to_report
 from bioeval.results.dataset import Scalars, rate
-from bioeval.results.open_set import OpenSetAttempts, OpenSetCounts
+from bioeval.results.open_set import (
+    CMS_WORDS,
+    ClosedSetCounts,
+    OpenSetAttempts,
+    OpenSetCounts,
+    ranks_to_report,
+)
 from bioeval.results.support import note_thresholds_beyond_scores, rank_message, tie_message
 from bioeval.scores.matrix import Scores
 from bioeval.scores.score_data import require_subjects

@@ -1,4 +1,4 @@
-"""Verification: claims become attempts, counts and a labelled result.
+"""Verification: claims become attempts, counts and a labelled result; a rule chooses a threshold.
 
 Where a number comes from, step by step: docs/how-it-counts.md.
 """
@@ -11,11 +11,17 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
+from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import rows_reported
-from bioeval.counting.targets import FAR_TARGETS, check_costs, check_targets
-from bioeval.counting.thresholds import curve_thresholds
-from bioeval.counting.verification import UnenrolledClaims, Use, Verified, count
-from bioeval.counting.wanted_points import PointsWanted
+from bioeval.counting.threshold_rules import (
+    ChosenThreshold,
+    PointsWanted,
+    Rule,
+    choose,
+    no_such_threshold,
+)
+from bioeval.counting.thresholds import FAR_TARGETS, check_costs, check_targets, curve_thresholds
+from bioeval.counting.verification import UnenrolledClaims, Use, Verified, count, verify
 from bioeval.results.dataset import Scalars
 from bioeval.results.variables import best_values
 from bioeval.results.verification import verification_dataset, verification_scalars
@@ -26,6 +32,37 @@ from bioeval.scores.sampled import is_symmetric
 from bioeval.scores.score_data import require_all_scores
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
+
+
+def chosen_threshold(
+    scores: Scores,
+    rule: Rule,
+    *,
+    templates: Templates = "single",
+    fusion: str = "best",
+    argument: str = "threshold",
+) -> ChosenThreshold:
+    """Return the distance that a rule chooses on all attempts; a fixed threshold reads no score.
+
+    The distance is NaN if all attempts must be rejected, but no threshold is below all scores.
+    Errors name the rule by `argument`.
+    """
+    rule = rule.as_distance(scores.kind)
+    if rule.name == "fixed":
+        return ChosenThreshold(rule.values[0], True)
+    attempts = verify(scores, Use(templates, fusion), wanted=PointsWanted.of_rule(rule)).attempts
+    genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
+    if not (genuine and impostor):
+        lacking = "impostor" if genuine else "genuine"
+        raise ProtocolError(
+            f'`{argument}="{rule}"` is chosen on genuine and impostor attempts, and '
+            f"there is no {lacking} attempt; give a number"
+        )
+    chosen = choose(rule, attempts)
+    if not chosen.defined:
+        reason = no_such_threshold(rule, attempts)
+        raise ProtocolError(f'`{argument}="{rule}"`: of the thresholds {reason}; give a number')
+    return chosen
 
 
 class VerificationTask(Verified):

@@ -25,8 +25,8 @@ from bioeval.studies.tracking import tracking
 from bioeval.studies.worst_pairs import WORST_PAIRS
 from bioeval.studies.zoo import ZOO
 from bioeval.tasks.identification import RANKS
+from bioeval.tasks.reid.gom import RANKED
 from bioeval.tasks.reid.lists import TOP_K
-from bioeval.tasks.reid.ranked_lists import RANKED
 
 SECTIONS: dict[str, Mapping[str, Variable]] = {
     "Dimensions": COORDINATES | tracking.TRACKING_DIMENSIONS,

@@ -4,8 +4,7 @@ import numba
 import pytest
 
 import bioeval as be
-from bioeval.base.options import OPTIONS
-from bioeval.base.threads import threads_for_parts
+from bioeval.base.options import OPTIONS, threads_for_parts
 from bioeval.scores.rows import threads_for
 
 SCORES = be.simulate(20, 4, random_state=1)

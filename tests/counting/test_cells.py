@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval.counting.cells import BitCells, cell_exponent, joint_exponent
-from bioeval.counting.floats import rounded_down
+from bioeval.counting.order import rounded_down
 
 NUMBERS = st.floats(-1e6, 1e6, width=32)
 

@@ -144,7 +144,7 @@ def sent(way: str, threads: int = 1) -> Iterator[None]:
     small = "listed" if way == "listed" else "small tiles"
     with counted_by(small) as patch, ThreadPoolExecutor(threads) as pool:
         patch.setattr(numba, "get_num_threads", lambda: threads)
-        patch.setattr("bioeval.base.threads._pool", lambda: pool)
+        patch.setattr("bioeval.base.options._pool", lambda: pool)
         yield
 
 

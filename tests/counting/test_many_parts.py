@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from hypothesis import given, strategies as st
 
-from bioeval.counting.operating_points import AttemptsOfParts
-from bioeval.counting.ranked_attempts import RankedAttempts
+from bioeval.counting.operating_points import AttemptsOfParts, RankedAttempts
 from bioeval.counting.sorted_scores import SortedScores
-from bioeval.counting.threshold_rules import Rule, choose_of_parts
-from bioeval.counting.wanted_points import PointsWanted, point_values
+from bioeval.counting.threshold_rules import PointsWanted, Rule, choose_of_parts, point_values
 
 Part = tuple[list[float], list[float], int, int]
 

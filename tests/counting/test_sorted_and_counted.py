@@ -21,7 +21,7 @@ from ways import WAYS, counted_by
 
 import bioeval as be
 from bioeval.counting import folds
-from bioeval.counting.fold_scores import FoldTables
+from bioeval.counting.folds import FoldTables
 
 TARGETS = (0.0, 0.01, 0.1, 1 / 3, 1.0)
 COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0), (0.9, 1.0, 0.0))
@@ -343,7 +343,7 @@ def test_no_table_of_folds_counts_more_than_it_has_room_for(monkeypatch):
         in_table.append(table.sum())
         return number
 
-    monkeypatch.setattr("bioeval.counting.fold_scores.MOST_COUNTED", most_counted)
+    monkeypatch.setattr("bioeval.counting.folds.MOST_COUNTED", most_counted)
     monkeypatch.setattr(folds.kernel, "count_by_fold", count)
     splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
     check(square().scores(), "small tiles", be.cross_evaluate, splitter=splitter, threshold="eer")

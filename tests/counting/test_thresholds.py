@@ -8,7 +8,7 @@ from limits import blocks_of
 from reference import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.counting.guides import indices_among
+from bioeval.counting.grids import indices_among
 
 INF = math.inf
 LARGEST = float(np.finfo(float).max)

@@ -17,10 +17,10 @@ from study_cases import study_cases
 import bioeval as be
 from bioeval import protocol
 from bioeval.results import variables
+from bioeval.results.attributes import without_slashes
 from bioeval.results.dataset import Scalars, dataset
 from bioeval.results.histogram import edges_of
 from bioeval.results.stacking import Stack
-from bioeval.results.trees import without_slashes
 from bioeval.results.variables import Variable
 
 SESSIONS = {"session": ["1", "2"] * 10}

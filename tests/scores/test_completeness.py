@@ -11,8 +11,7 @@ from limits import streaming
 import bioeval as be
 from bioeval.cli import main
 from bioeval.scores.formats import losses
-from bioeval.tasks.reid.candidates import kept_scores
-from bioeval.tasks.reid.convention import convention_of
+from bioeval.tasks.reid.candidates import convention_of, kept_scores
 
 #: Three people at the door, one template each, who search a gallery of four.
 D = np.array([[1.0, 4, 6, 7], [5, 3, 2, 8], [4, 3, 5, 9]])

@@ -12,9 +12,9 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval import stats
-from bioeval.counting.targets import check_costs
+from bioeval.counting.threshold_rules import PointsWanted
+from bioeval.counting.thresholds import check_costs
 from bioeval.counting.verification import Use, verify
-from bioeval.counting.wanted_points import PointsWanted
 from bioeval.stats.verification import VerificationColumns
 
 TARGETS = (0.5, 0.1, 0.0)

@@ -437,7 +437,7 @@ def test_two_people_are_too_few():
 
 def test_of_many_people_groups_are_left_out(monkeypatch):
     scores = crowd(people=9)
-    monkeypatch.setattr("bioeval.stats.weights.GROUPS", 3)
+    monkeypatch.setattr("bioeval.stats.weighted_sums.GROUPS", 3)
     ds = be.verification(scores, interval="people")
     assert arguments(ds, "left-out-in-groups") == {"subjects": 9, "groups": 3}
     labels = scores.probe_labels

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.distribution import distribution
+from bioeval.base.environment import distribution
 from bioeval.base.version import __version__
 from bioeval.cli.command import option
 from bioeval.cli.console import put, show_json, terminal_width

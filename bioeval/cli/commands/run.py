@@ -37,7 +37,7 @@ _PATIENCE = 10
 def _connect(ctx: click.Context, param: click.Parameter, address: str | None) -> None:
     if address is None:
         return
-    from bioeval.base.distribution import how_to_install
+    from bioeval.base.environment import how_to_install
     from bioeval.base.options import set_options
 
     try:

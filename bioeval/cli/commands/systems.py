@@ -135,7 +135,7 @@ def fuse_command(
     """
     import warnings
 
-    from bioeval.counting.targets import FAR_TARGETS
+    from bioeval.counting.thresholds import FAR_TARGETS
     from bioeval.studies.fuse import fuse
     from bioeval.tasks.verification_task import verification
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_path
 from bioeval.base.csv_cells import from_cell
-from bioeval.base.distribution import how_to_install
+from bioeval.base.environment import how_to_install
 from bioeval.base.errors import BioevalError, DataError, nearest_name, printable
 from bioeval.base.progress import report
 from bioeval.base.replacing import require_no_loop, why_no_folder

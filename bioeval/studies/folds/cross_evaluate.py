@@ -9,15 +9,15 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
+from bioeval.base.arguments import Kind
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.base.kinds import Kind
 from bioeval.base.progress import rows_reported
-from bioeval.counting.targets import FAR_TARGETS, check_priors, check_targets
 from bioeval.counting.threshold_rules import Rule
+from bioeval.counting.thresholds import FAR_TARGETS, check_priors, check_targets
 from bioeval.counting.verification import Use
 from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import SplitterLike
-from bioeval.protocol.choices import ImpostorProbes, PlainTies, RankUnit
+from bioeval.protocol.fields import ImpostorProbes, PlainTies, RankUnit
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.distances import FusionRule, Templates
 from bioeval.scores.embeddings import Metric

@@ -11,20 +11,17 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from bioeval import partition
+from bioeval.base.arguments import Kind
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import Kind
 from bioeval.base.progress import Tell, report_rows, reporter, rows_reported_to
-from bioeval.counting.fold_scores import Subset
-from bioeval.counting.folds import FoldAttempts
-from bioeval.counting.identification import Searches, search
+from bioeval.counting.folds import FoldAttempts, Subset
+from bioeval.counting.identification import Searches, claims_lost, search
 from bioeval.counting.masks import MaskedParts, SearchedParts, batches, masks_pay
+from bioeval.counting.operating_points import Attempts
 from bioeval.counting.reduce import reduce
-from bioeval.counting.sorted_attempts import Attempts
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
-from bioeval.counting.threshold_rules import Rule, choose_of_parts
-from bioeval.counting.too_few_templates import claims_lost
+from bioeval.counting.threshold_rules import PointsWanted, Rule, choose_of_parts
 from bioeval.counting.verification import Verified, verify
-from bioeval.counting.wanted_points import PointsWanted
 from bioeval.partition.samples import LabelCodes
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.open_set import OpenSetPoints

@@ -9,16 +9,14 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from bioeval import partition
-from bioeval.base.arguments import chosen_task, require_array, require_choice
+from bioeval.base.arguments import Kind, chosen_task, require_array, require_choice
 from bioeval.base.errors import DataError, ProtocolError, received
-from bioeval.base.kinds import Kind
 from bioeval.counting.identification import role_of
 from bioeval.counting.operating_points import AttemptsOfParts
-from bioeval.counting.threshold_rules import ChosenThreshold, Rule
+from bioeval.counting.threshold_rules import ChosenThreshold, PointsWanted, Rule, point_values
 from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
-from bioeval.counting.wanted_points import PointsWanted, point_values
-from bioeval.protocol.choices import PlainTies
+from bioeval.protocol.fields import PlainTies
 from bioeval.protocol.tasks import OpenSet
 from bioeval.scores.matrix import Scores
 from bioeval.scores.score_data import require_subjects

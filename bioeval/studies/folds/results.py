@@ -11,9 +11,9 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base.kinds import Kind
+from bioeval.base.arguments import Kind
 from bioeval.base.messages import Message
-from bioeval.counting.costs import COST_LABELS
+from bioeval.counting.operating_points import COST_LABELS
 from bioeval.counting.thresholds import to_user
 from bioeval.partition.any_splitter import record_of
 from bioeval.results.attributes import about_attrs

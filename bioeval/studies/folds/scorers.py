@@ -8,14 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.base.arguments import require_choice, require_flag
+from bioeval.base.arguments import Kind, require_choice, require_flag
 from bioeval.base.errors import DataError, counted
-from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.counting.order import increasing
 from bioeval.counting.reduce import OfEachBlock, reduce
-from bioeval.counting.targets import check_targets
-from bioeval.counting.thresholds import to_user
+from bioeval.counting.thresholds import check_targets, to_user
 from bioeval.counting.verification import CollectAttempts
 from bioeval.scores.embeddings import Metric, kind_of_metric
 from bioeval.scores.matrix import Scores

@@ -13,14 +13,13 @@ import numpy as np
 from bioeval.base.errors import BioevalError, ProtocolError
 from bioeval.base.memory import require_memory
 from bioeval.base.progress import Tell, reporter, rows_reported, rows_reported_to
-from bioeval.counting.costs import COST_LABELS
 from bioeval.counting.masks import MaskedParts, PartTemplates, SearchedParts, batches, masks_pay
+from bioeval.counting.operating_points import COST_LABELS
 from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
-from bioeval.counting.targets import is_supported, with_rare_targets
-from bioeval.counting.thresholds import to_user
-from bioeval.counting.wanted_points import point_values
+from bioeval.counting.threshold_rules import point_values
+from bioeval.counting.thresholds import is_supported, to_user, with_rare_targets
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.choices import PlainTies
+from bioeval.protocol.fields import PlainTies
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars, in_order
@@ -38,7 +37,7 @@ from bioeval.scores.score_data import require_scores
 from bioeval.tasks.card_scores import resolve_card
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks
-from bioeval.tasks.reid.convention import convention_of
+from bioeval.tasks.reid.candidates import convention_of
 from bioeval.tasks.verification_task import VerificationTask
 
 # The numbers of tasks in many parts of a matrix that is sorted once; see ``counting/masks.py``.

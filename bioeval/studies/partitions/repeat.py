@@ -26,14 +26,13 @@ from bioeval.counting.verification import Use
 from bioeval.partition.any_splitter import ListedParts, as_splitter, record_of
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.choices import ImpostorProbes
+from bioeval.protocol.fields import ImpostorProbes
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.attributes import about_attrs
+from bioeval.results.attributes import about_attrs, tree_of
 from bioeval.results.dataset import Scalars, Variables, dataset
 from bioeval.results.support import all_beyond_scores, following_scores
-from bioeval.results.trees import tree_of
 from bioeval.results.variables import (
     GALLERY,
     QUERY_MEANS,
@@ -63,8 +62,7 @@ from bioeval.studies.folds.splits import Place, SplitSides
 from bioeval.studies.partitions.numbers import PARTITION, NumbersOfParts, numbers_of_parts, tasks_of
 from bioeval.tasks.card_scores import check_systems, compared, thresholds_over
 from bioeval.tasks.options import EvaluationOptions
-from bioeval.tasks.reid.candidates import Candidates
-from bioeval.tasks.reid.convention import convention_of
+from bioeval.tasks.reid.candidates import Candidates, convention_of
 
 # Results over many partitions: datasets over ``partition``, with messages that explain NaN.
 

@@ -1,8 +1,11 @@
-"""Open-world re-identification by GOM: retrieval and verification within a threshold."""
+"""Open-world re-identification by GOM: retrieval and verification within a threshold.
+
+The ranked lists of a few queries, to be drawn, are here as well.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -11,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.messages import Message
 from bioeval.base.progress import rows_reported, rows_reported_to
 from bioeval.counting.identification import check_max_rank
@@ -19,7 +22,7 @@ from bioeval.counting.mate_ranks import MatchLists
 from bioeval.counting.parts import parts_of
 from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.thresholds import check_thresholds, require_values, to_user
-from bioeval.protocol.choices import GomVariant, PlainTies, Ties
+from bioeval.protocol.fields import GomVariant, PlainTies, Ties
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import Gom
@@ -27,27 +30,95 @@ from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import dataset, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.support import rank_message
-from bioeval.results.variables import GOM, GOM_MEANS, Variable
+from bioeval.results.variables import GOM, GOM_MEANS, Variable, entries
+from bioeval.scores.attempts import left_out_rows
 from bioeval.scores.matrix import Scores
+from bioeval.scores.rows import attempted
 from bioeval.scores.score_data import require_all_scores, require_scores, require_subjects
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
-from bioeval.tasks.reid.candidates import Candidates
-from bioeval.tasks.reid.convention import Named, convention_of, with_options
+from bioeval.tasks.reid.candidates import (
+    Candidates,
+    Named,
+    convention_of,
+    kept_scores,
+    with_options,
+)
 from bioeval.tasks.reid.counts import (
     CMC_WORDS,
     ReidCounts,
-    no_match,
-    precision_message,
-    without_match,
-)
-from bioeval.tasks.reid.matches import (
     RetrievedSets,
     average_precision,
     match_sum,
+    no_match,
     places_of_first_match,
+    precision_message,
     ranks_of,
+    without_match,
 )
+
+# The most queries that are drawn, and the most ranks of each.
+_QUERIES = 30
+_RANKS = 40
+
+RANKED = {
+    "match": Variable(
+        "whether the entry at the rank is a match (1) or not (0); -1 beyond the list", "1"
+    ),
+    "entry_score": Variable("score of the entry at the rank; NaN beyond the list", "score"),
+    "average_precision": Variable(
+        "average precision of the whole list; NaN without a match", "proportion"
+    ),
+    **entries(GOM, "rp", "vp", "rep", "fr"),
+}
+
+
+def lists_of_queries(
+    scores: Scores, thresholds: Sequence[float], convention: Any, budget: int | None
+) -> xr.Dataset:
+    """Return the list of each query, nearest first, and its measures at the thresholds."""
+    require_scores(scores)
+    require_subjects(scores, "a ranked list")
+    queries, templates = scores.shape
+    if queries > _QUERIES:
+        raise DataError(
+            f"ranked lists of {counted(queries, 'queries')}; expected at most {_QUERIES}: "
+            "scores.select(probes=[0, 1, 2])"
+        )
+    options = {"convention": convention, "scaled": False, "per_query": True, "budget": budget}
+    at_thresholds = gom(scores, thresholds=thresholds, **options)
+    whole_lists = gom(scores, thresholds=[np.inf], **options)
+    rules = convention_of(convention, ("reid", "gom"))
+    compared = kept_scores(with_exclusions(scores, convention), rules)
+    values = attempted(compared, 0, queries)
+    left_out = left_out_rows(compared, 0, queries)
+    assert left_out is not None  # the convention is a mask
+    is_kept = ~left_out
+    order = np.argsort(np.where(is_kept, values, np.inf), axis=1, kind="stable")[:, :_RANKS]
+    is_listed = np.take_along_axis(is_kept, order, axis=1)
+    same_person = scores.codes.probe[:, None] == scores.codes.gallery[order]
+    score = to_user(np.take_along_axis(values, order, axis=1), scores.kind)
+    entry_dims = ("probe", "rank")
+    variables = {
+        "match": (entry_dims, np.where(is_listed, same_person.astype(np.int64), -1)),
+        "entry_score": (entry_dims, np.where(is_listed, score, np.nan)),
+        "average_precision": (("probe",), whole_lists["rp"].values[:, 0]),
+        **{x: (("probe", "threshold"), at_thresholds[x].values) for x in ("rp", "vp", "rep", "fr")},
+    }
+    coordinates = {
+        "probe": np.arange(queries),
+        "rank": np.arange(1, min(templates, _RANKS) + 1),
+        "threshold": at_thresholds["threshold"].values,
+    }
+    kept_attrs = ("system", "kind", "convention", "budget", "messages")
+    attrs = {name: at_thresholds.attrs[name] for name in kept_attrs}
+    return dataset(
+        variables,
+        RANKED,
+        coordinates,
+        {"result_type": "ranked-lists", "task": "ranked lists", **attrs},
+    )
+
 
 # The measures of GOM that follow from its curves over the threshold.
 

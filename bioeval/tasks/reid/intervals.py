@@ -14,8 +14,15 @@ from bioeval.results.variables import Variable
 from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.limits import Limits, Sample, limits_of_rate, percentile, student
 from bioeval.stats.options import IntervalMethod
-from bioeval.stats.weighted_sums import VALUES_AT_ONCE, by_subject, linear_forms, ratio
-from bioeval.stats.weights import groups_of_people, kish, without_each
+from bioeval.stats.weighted_sums import (
+    VALUES_AT_ONCE,
+    by_subject,
+    groups_of_people,
+    kish,
+    linear_forms,
+    ratio,
+    without_each,
+)
 
 #: The largest value over the thresholds, at a threshold that is chosen anew in each replicate.
 _LARGEST = {"mrep": "max_mrep", "mvp": "max_mvp", "f1": "max_f1"}

@@ -20,17 +20,19 @@ from bioeval.results.dataset import dataset, rate, variables_over
 from bioeval.results.query_means import OF_MATCH, OF_QUERY, QueryMean, QueryMeasures
 from bioeval.results.variables import QUERY_MEANS, REID, Variable, entries
 from bioeval.scores.matrix import Scores
-from bioeval.tasks.reid.candidates import Candidates
-from bioeval.tasks.reid.convention import Convention
-from bioeval.tasks.reid.counts import RECALL_LEVELS, ReidCounts, ranked_curves, without_match
-from bioeval.tasks.reid.matches import (
+from bioeval.tasks.reid.candidates import Candidates, Convention
+from bioeval.tasks.reid.counts import (
+    RECALL_LEVELS,
+    ReidCounts,
     average_precision,
     cut_average_precision,
     cut_messages,
     interpolated_precision,
     match_sum,
     places_of_first_match,
+    ranked_curves,
     ranks_of,
+    without_match,
 )
 
 TOP_K = {

@@ -15,7 +15,7 @@ from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import check_max_rank
 from bioeval.counting.thresholds import check_thresholds, require_values, to_internal
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.choices import (
+from bioeval.protocol.fields import (
     ApForm,
     Cmc,
     Junk,
@@ -32,8 +32,7 @@ from bioeval.scores.score_data import require_scores
 from bioeval.showing.messages import sentence_about, warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.options import EvaluationOptions
-from bioeval.tasks.reid.candidates import Candidates
-from bioeval.tasks.reid.convention import Convention, Named, convention_of
+from bioeval.tasks.reid.candidates import Candidates, Convention, Named, convention_of
 from bioeval.tasks.reid.counts import NO_MATCH, ReidCounts
 from bioeval.tasks.reid.gom import plan_gom
 from bioeval.tasks.reid.lists import ListCounts
