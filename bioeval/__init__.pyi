@@ -23,7 +23,7 @@ from .scores.simulation import (
     simulate as simulate,
     simulate_embeddings as simulate_embeddings,
 )
-from .showing.frame import to_frame as to_frame
+from .showing.data import to_frame as to_frame
 from .showing.messages import messages as messages
 from .showing.show import show as show, to_latex as to_latex, to_markdown as to_markdown
 from .stats.aggregate import aggregate as aggregate

@@ -49,7 +49,7 @@ def test_every_page_and_message_names_the_package_of_this_project():
 def test_one_function_says_how_to_install_an_extra():
     sources = (ROOT / "bioeval").rglob("*.py")
     files = [path.name for path in sources if "pip install" in path.read_text(encoding="utf-8")]
-    assert files == ["distribution.py"]
+    assert files == ["environment.py"]
     assert distribution() == NAME
     assert how_to_install("formats") == f"python -m pip install '{NAME}[formats]'"
     with pytest.raises(BioevalError, match=re.escape(how_to_install("formats"))):

@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 from bioeval.base.errors import printable
-from bioeval.showing.show import WIDTH, named_errors, pipe_width, put
+from bioeval.showing.printing import WIDTH, named_errors, pipe_width, put
 
 
 def terminal_width() -> int:

@@ -17,7 +17,7 @@ import click
 
 from bioeval.base.errors import DataError
 from bioeval.cli.console import as_json
-from bioeval.showing.show import WIDTH
+from bioeval.showing.printing import WIDTH
 
 if TYPE_CHECKING:
     import pandas as pd

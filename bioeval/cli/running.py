@@ -28,7 +28,7 @@ from bioeval.cli.outputs import (
     writing_to,
 )
 from bioeval.cli.progress import Stages
-from bioeval.showing.show import Shown, print_table
+from bioeval.showing.printing import Shown, print_table
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores

@@ -20,7 +20,7 @@ from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
 from bioeval.scores.provenance import exclusions_of
 from bioeval.showing.cells import Label, Quantity, Rate, Threshold, cell_of, threshold_of
 from bioeval.showing.nodes import Node, asked_thresholds, nodes_of, value_of
-from bioeval.showing.show import Shown
+from bioeval.showing.printing import Shown
 from bioeval.showing.text import Term, Text, say
 from bioeval.showing.writers.html import HtmlLines
 from bioeval.showing.writers.numbers import printed

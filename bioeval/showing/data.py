@@ -20,8 +20,8 @@ from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import DataError, escaped
 from bioeval.base.messages import Message, as_json, messages_of
 from bioeval.showing.nodes import OVER, Node, nodes_of, report_ranks
+from bioeval.showing.printing import Shown
 from bioeval.showing.rows import COLUMNS, CURVES, NEXT_SCORE, Block, NumbersOfDataset
-from bioeval.showing.show import Shown
 from bioeval.showing.writers.lines import Lines
 from bioeval.stats.aggregate import aggregate
 

@@ -13,8 +13,8 @@ from bioeval.base.errors import DataError, escaped, printable, received
 from bioeval.base.messages import Message, joined_messages, messages_of, warn_user
 from bioeval.results.attributes import THRESHOLD_STUDY
 from bioeval.showing.nodes import datasets, system_of
+from bioeval.showing.printing import Shown
 from bioeval.showing.sentences import SENTENCES, Doubt, answers_first
-from bioeval.showing.show import Shown
 from bioeval.showing.writers.lines import Lines
 
 P = ParamSpec("P")

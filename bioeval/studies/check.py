@@ -50,7 +50,7 @@ from bioeval.scores.score_data import require_all_scores, require_scores
 from bioeval.showing.blocks import Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.showing.cells import Count, Label
 from bioeval.showing.header import data_fact, scores_in_words
-from bioeval.showing.show import Shown
+from bioeval.showing.printing import Shown
 from bioeval.showing.sizes import sides_in_words
 from bioeval.showing.text import Enumeration, Text, say
 from bioeval.showing.writers.lines import written

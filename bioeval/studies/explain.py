@@ -41,7 +41,7 @@ from bioeval.scores.sides import in_words
 from bioeval.showing.blocks import Column, Fact, Facts, Section, Table
 from bioeval.showing.cells import Label, Number, Picture, Score, Threshold
 from bioeval.showing.header import data_fact, rule_in_words, scores_in_words
-from bioeval.showing.show import Shown
+from bioeval.showing.printing import Shown
 from bioeval.showing.sizes import sides_in_words
 from bioeval.showing.text import Enumeration, Text, say
 from bioeval.showing.writers.lines import written
