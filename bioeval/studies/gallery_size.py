@@ -26,7 +26,7 @@ from bioeval.protocol.fields import ImpostorProbes, Ties
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import dataset, rate
-from bioeval.results.open_set import ranks_to_report
+from bioeval.results.identification import ranks_to_report
 from bioeval.results.support import all_beyond_scores, following_scores
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.blocks import Block

@@ -24,7 +24,7 @@ from bioeval.protocol.fields import EnrolledTemplates, ImpostorProbes, RankUnit,
 from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Scalars, dataset, variables_over
-from bioeval.results.open_set import (
+from bioeval.results.identification import (
     closed_set_counts,
     closed_set_dataset,
     open_set_dataset,

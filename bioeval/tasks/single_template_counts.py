@@ -25,7 +25,7 @@ from bioeval.counting.thresholds import CurveThresholds
 from bioeval.protocol.fields import ImpostorProbes, PlainTies, Unmated
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars, rate
-from bioeval.results.open_set import (
+from bioeval.results.identification import (
     CMS_WORDS,
     ClosedSetCounts,
     OpenSetAttempts,

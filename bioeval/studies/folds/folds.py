@@ -24,7 +24,7 @@ from bioeval.counting.threshold_rules import PointsWanted, Rule, choose_of_parts
 from bioeval.counting.verification import Verified, verify
 from bioeval.partition.samples import LabelCodes
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.open_set import OpenSetPoints
+from bioeval.results.identification import OpenSetPoints
 from bioeval.scores.blocks import is_few
 from bioeval.scores.embeddings import kind_of_metric
 from bioeval.scores.features import FeatureSide, as_embeddings, require_features, titles_of
