@@ -222,7 +222,7 @@ def _nearest_groups(
     """
     # (rows, units): the distance of each unit, NaN without an attempt.
     distance = np.fmin.reduceat(values, starts[:-1], axis=1).astype(np.float64)
-    if len(unit) > int(unit.max()) + 1:
+    if (unit != np.arange(len(unit))).any():
         order = np.argsort(unit, kind="stable")
         first = np.flatnonzero(np.diff(unit[order], prepend=-1))
         distance = np.fmin.reduceat(distance[:, order], first, axis=1)

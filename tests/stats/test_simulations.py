@@ -73,3 +73,56 @@ def test_a_tiny_run_goes_on_where_it_stopped_and_prints_a_table(tmp_path: Path):
     printed = list(simulations.table([out]))
     assert "EER | 100 - | - 100" in printed
     assert printed[-1] == "1 to 1 data sets a cell"
+
+
+def assert_limits_are_of_the_people(seed):
+    """Limits rise or fall along each curve, whatever the order of people and the threads."""
+    rng = np.random.default_rng(seed)
+    population = rng.choice([*simulations.POPULATIONS])
+    people = simulations.POPULATIONS[population](rng, int(rng.integers(4, 25)))
+    values, who = people.distances(rng), people.who
+    some = np.sort(rng.choice(len(who), int(len(who) * rng.uniform(0.5, 1)), replace=False))
+    values, who = values[np.ix_(some, some)], who[some]
+    order = rng.permutation(len(who))
+    at = np.unique(np.quantile(values, np.linspace(0, 1, 40)))
+    results = []
+    for rows, names, threads in (
+        (np.arange(len(who)), who, 1),
+        (np.arange(len(who)), who, 2),
+        (order, rng.permutation(who.max() + 1)[who], 1),
+    ):
+        scores = be.Scores(values[np.ix_(rows, rows)], names[rows])
+        with be.set_options(threads=threads):
+            verified = be.verification(
+                scores, thresholds=at, far_targets=[0.1, 0.01], interval="people"
+            )
+            opened = be.open_set(
+                scores, thresholds=at, far_targets=[0.1], max_rank=3, interval="people"
+            )
+            closed = be.closed_set(scores, max_rank=3, interval="people")
+        results.append(
+            {
+                f"{result.task}, {name}": variable.values
+                for result in (verified, opened, closed)
+                for name, variable in result.data_vars.items()
+                if name.endswith(("_low", "_high"))
+            }
+        )
+    first = results[0]
+    assert len(first) > 20
+    for other in results[1:]:
+        for name, limits in first.items():
+            np.testing.assert_allclose(other[name], limits, rtol=1e-9, atol=1e-12, err_msg=name)
+    for result, names in ((verified, ("far", "frr")), (opened, ("far", "dir"))):
+        for name in names:
+            for end in ("low", "high"):
+                along = result[f"{name}_{end}"].transpose("threshold", ...).values
+                steps = np.diff(along, axis=0) * (-1 if name == "frr" else 1)
+                assert not (steps < -1e-12).any(), (name, end)
+    ranks = np.diff([closed.cms_low.values, closed.cms_high.values])
+    assert not (ranks < -1e-12).any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_limits_are_monotone_and_depend_on_people_alone(seed):
+    assert_limits_are_of_the_people(seed)
