@@ -15,7 +15,7 @@ SCORES = """
 
 # Names for the package itself: see "The inner interface" in CONTRIBUTING.md.
 INNER = """
-    cells codes exclusions has_mask streams loaded derived with_pairs with_remarks pair_distances
+    cells codes exclusions has_mask streams loaded with_pairs with_remarks pair_distances
     remarks origin metric reading claims claims_title tries is_derived junk_ids no_person_ids
     keys pair_keys layout_in_words doubt_of_square failures gallery_order
 """

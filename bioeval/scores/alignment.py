@@ -91,14 +91,11 @@ def _keys_of(scores: Scores, side: int) -> Keys:
 
 
 def _texts_of_side(scores: Scores, side: int) -> dict[str, Sequence[Any]]:
-    """Return the columns of a side that may name its templates, and its names, each by its title.
-
-    Each text stands once.
-    """
+    """Return the columns that may name the templates of a side, and its names, by their titles."""
     if scores._has_no_names:
         return {}
-    names = (scores.probe_names, scores.gallery_names)[side]
-    columns = dict((scores.probe_meta, scores.gallery_meta)[side])
+    names = scores.keys(side).names
+    columns = (scores.probe_meta, scores.gallery_meta)[side]
     texts: dict[str, Sequence[Any]] = {} if names is None else {"": names.tolist()}
     return texts | {x: y for x, column in columns.items() if (y := distinct_texts(x, column))}
 
@@ -139,10 +136,7 @@ def _refuse_unknown_names(
     noun: str,
     systems: Sequence[str],
 ) -> None:
-    """Raise where columns of two systems have a text in common, each once, in different rows.
-
-    The systems are taken by place otherwise. Nothing is said of columns where some are equal.
-    """
+    """Raise where columns of two systems have a text in common, each once, in different rows."""
     if any([*x] == [*y] for x in texts.values() for y in other_texts.values()):
         return
     for title, column in texts.items():
@@ -220,7 +214,6 @@ def _are_distinct(sides: CodedSides) -> bool:
 def _common_keys(
     sides: CodedSides, other_sides: CodedSides, unordered: bool, systems: Sequence[str]
 ) -> CommonRows:
-    """Return the common pairs of both systems, by the names of both sides."""
     import pandas as pd
 
     # A key for each pair; pairs of the same names have the same key.
@@ -253,7 +246,6 @@ def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None = 
 
 
 def _common_attempts_of_lists(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
-    """Leave out of both systems each attempt that either system lacks."""
     is_attempt = [
         ~np.isnan(x.values) if excludes_failures(x) else np.ones(x.shape, dtype=bool)
         for x in (first, second)
@@ -343,10 +335,7 @@ def numbered_as(reference: Scores, scores: Scores) -> Scores:
 
 
 def differences(systems: Mapping[str, Scores]) -> dict[str, str]:
-    """Return a sentence on the templates that a system lacks and has besides, by its name.
-
-    Systems are compared with the first; those with the same templates have no sentence.
-    """
+    """Return a sentence on the templates that systems lack and have besides the first, by name."""
     (first, reference), *further_systems = systems.items()
     sentences = {}
     for name, scores in further_systems:

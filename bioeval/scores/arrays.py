@@ -9,12 +9,11 @@ import math
 import os
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -96,11 +95,7 @@ def as_values(values: Any) -> Any:
     if 0 in base.shape:
         empty = "there are no probes" if base.shape[1] else "the gallery is empty"
         raise DataError(f"{empty}: the scores have shape {tuple(base.shape)}")
-    if not stored or row_source(base):
-        return base
-    from bioeval.scores.arrays import StoredRows
-
-    return StoredRows(base)
+    return base if not stored or row_source(base) else StoredRows(base)
 
 
 def doubt_of_square(values: np.ndarray, similarity: bool) -> str:
@@ -250,30 +245,12 @@ def row_source(values: Any) -> RowSource | None:
     return getattr(values, "row_source", None)
 
 
-@dataclass(frozen=True, eq=False)
-class _KeptRows:
-    """Consecutive rows of a matrix in memory, by their numbers in the matrix."""
-
-    first: int
-    values: np.ndarray
-
-    @property
-    def stop(self) -> int:
-        return self.first + len(self.values)
-
-    def __getitem__(self, rows: slice) -> np.ndarray:
-        return self.values[rows.start - self.first : rows.stop - self.first]
-
-
 class StoredRows:
     """A matrix of a zarr or HDF5 container or of a .npy file, read by rows like an array.
 
     Whole chunks are read, and the rows that were read last are kept, so that a pass over all rows
-    inflates each chunk once. A file that changes after the matrix was opened is an error.
-
-    - `array` (array of a library, or :class:`NpyMatrix`): has ``shape``, ``dtype``, ``chunks`` (or
-      None), and is read by slices of rows
-    - `input_name` (str): name in messages; by default the file and the name of the array
+    inflates each chunk once. A file that changes after the matrix was opened is an error. The array
+    has ``shape``, ``dtype``, perhaps ``chunks``, and is read by slices of rows.
     """
 
     ndim = 2
@@ -289,7 +266,8 @@ class StoredRows:
         self.chunk_rows, self.chunk_columns = chunks
         self.file = _file_of(array)
         self._lock = Lock()
-        self._kept = _KeptRows(0, np.empty((0, self.shape[1]), self.dtype))  # read last
+        # The rows that were read last, and the number of the first of them.
+        self._kept: tuple[int, np.ndarray] = (0, np.empty((0, self.shape[1]), self.dtype))
 
     def __getstate__(self) -> dict[str, Any]:
         array = self.array
@@ -302,7 +280,9 @@ class StoredRows:
     def __setstate__(self, state: dict[str, Any]) -> None:
         array = state["array"]
         if isinstance(array, _Dataset):
-            array = array.opened()
+            import h5py
+
+            array = h5py.File(array.file, "r")[array.name]
         self.__init__(array, state["input_name"])  # type: ignore[misc]
         if self.file is not None and state["state"] is not None:
             self.file.require_unchanged(state["state"])
@@ -333,23 +313,21 @@ class StoredRows:
 
     def _rows(self, low: int, high: int) -> np.ndarray:
         with self._lock:
-            kept = self._kept
-            if kept.first <= low and high <= kept.stop:
-                return kept[low:high]
-            rows = self._read_on(kept, low, high)
-            # The whole matrix is not kept twice: the caller has it.
-            is_whole = high - low == self.shape[0]
-            self._kept = _KeptRows(0, rows.values[:0]) if is_whole else rows
-            return rows[low:high]
-
-    def _read_on(self, kept: _KeptRows, low: int, high: int) -> _KeptRows:
-        """Read rows ``low:high`` to the end of their chunk, but no row that is kept already."""
-        stop = min(-(-high // self.chunk_rows) * self.chunk_rows, self.shape[0])
-        if kept.first <= low < kept.stop:
-            new_rows = self._read(kept.stop, stop)
-            return _KeptRows(low, np.concatenate([kept[low : kept.stop], new_rows]))
-        first = low - low % self.chunk_rows
-        return _KeptRows(first, self._read(first, stop))
+            first, kept = self._kept
+            end = first + len(kept)
+            if not (first <= low and high <= end):
+                # To the end of the chunk of the last row, but no row that is kept already.
+                stop = min(-(-high // self.chunk_rows) * self.chunk_rows, self.shape[0])
+                if first <= low < end:
+                    kept = np.concatenate([kept[low - first :], self._read(end, stop)])
+                    first = low
+                else:
+                    first = low - low % self.chunk_rows
+                    kept = self._read(first, stop)
+                # The whole matrix is not kept twice: the caller has it.
+                is_whole = high - low == self.shape[0]
+                self._kept = (0, kept[:0]) if is_whole else (first, kept)
+            return kept[low - first : high - first]
 
     def _read(self, low: int, high: int) -> np.ndarray:
         try:
@@ -476,17 +454,11 @@ class _Columns:
         return np.asarray(self.rows.array[rows, self.low + first : self.low + last])
 
 
-class _Dataset:
-    """A dataset of an HDF5 file, identified by file and name."""
+class _Dataset(NamedTuple):
+    """A dataset of an HDF5 file, as it is pickled."""
 
-    def __init__(self, file: str, name: str):
-        self.file = file
-        self.name = name
-
-    def opened(self) -> Any:
-        import h5py
-
-        return h5py.File(self.file, "r")[self.name]
+    file: str
+    name: str
 
 
 def _file_of(array: Any) -> WatchedFile | None:

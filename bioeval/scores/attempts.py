@@ -60,20 +60,10 @@ def excludes_same(scores: ScoreData, column: str) -> bool:
     return not {column, f"all:{column}"}.isdisjoint(scores.exclude)
 
 
-def excluded(scores: ScoreData, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Return which of the cells ``(i, j)`` exclusions leave out, bool (cells,)."""
+def excluded(scores: ScoreData, i: np.ndarray, j: np.ndarray | slice) -> np.ndarray:
+    """Return which cells exclusions leave out; rows `i` and columns `j` are broadcast."""
     mates = scores.codes.probe[i] == scores.codes.gallery[j]
-    return np.zeros(len(i), dtype=bool) | scores.exclusions.hold(i, j, mates)
-
-
-def excluded_rows(
-    scores: ScoreData, rows: slice | np.ndarray, order: np.ndarray | None = None
-) -> np.ndarray:
-    """Return which cells of some rows exclusions leave out, with the columns in `order`."""
-    columns = slice(None) if order is None else order
-    mates = scores.codes.probe[rows, None] == scores.codes.gallery[columns]
-    left_out = scores.exclusions.hold(np.arange(scores.shape[0])[rows, None], columns, mates)
-    return np.zeros(mates.shape, dtype=bool) | left_out
+    return np.zeros(mates.shape, dtype=bool) | scores.exclusions.hold(i, j, mates)
 
 
 def masked(scores: AnyScores, mask: Any) -> AnyScores:
@@ -83,15 +73,13 @@ def masked(scores: AnyScores, mask: Any) -> AnyScores:
 def left_out_rows(
     scores: ScoreData, low: int, high: int, order: np.ndarray | None = None
 ) -> np.ndarray | None:
-    """Return which cells of rows ``low:high`` a mask or exclusions leave out.
-
-    None if there is neither.
-    """
+    """Return which cells of rows ``low:high`` a mask or exclusions leave out; None without both."""
     left_out = None
     if scores.has_mask:
         left_out = scores.cells.read_mask(low, high, order) == Mask.IGNORE
     if scores.exclusions.rules:
-        excluded_cells = excluded_rows(scores, slice(low, high), order)
+        columns = slice(None) if order is None else order
+        excluded_cells = excluded(scores, np.arange(low, high)[:, None], columns)
         left_out = excluded_cells if left_out is None else left_out | excluded_cells
     return left_out
 
@@ -145,14 +133,10 @@ def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np
 
 
 def left_out_by_protocol(scores: ScoreData, rows: np.ndarray) -> np.ndarray:
-    """Return which cells of some rows are to have no comparison.
-
-    They compare a template with itself, or a protocol leaves them out.
-    """
+    """Return which cells of rows compare a template with itself, or a protocol leaves out."""
     left_out = scores.probe_ids[rows, None] == scores.gallery_ids
     if scores.exclusions.rules:
-        mates = scores.codes.probe[rows, None] == scores.codes.gallery
-        left_out |= scores.exclusions.hold(rows[:, None], slice(None), mates)
+        left_out |= excluded(scores, rows[:, None], slice(None))
     return left_out | scores.cells.removed(rows)
 
 
@@ -173,20 +157,16 @@ def left_out(scores: ScoreData) -> list[str]:
 class Completeness:
     """The numbers of gallery templates that each probe was, and should have been, compared with.
 
-    Attributes
-    ----------
-    compared, expected : int64 arrays, shape (probes,)
-        Both are empty in :data:`COMPLETE`.
-    incomplete : int
-        Number of probes that were compared with some of the templates, but not with all.
+    Both are int64 (probes,), and empty in :data:`COMPLETE`.
     """
 
     compared: np.ndarray
     expected: np.ndarray
 
-    def __post_init__(self) -> None:
-        partly = (self.compared > 0) & (self.compared < self.expected)
-        self.incomplete = int(np.count_nonzero(partly))
+    @property
+    def incomplete(self) -> int:
+        """The number of probes that were compared with some of the templates, but not with all."""
+        return int(np.count_nonzero((self.compared > 0) & (self.compared < self.expected)))
 
     @classmethod
     def from_scores(cls, scores: ScoreData) -> Completeness:
@@ -231,11 +211,7 @@ class Completeness:
 
     @property
     def attrs(self) -> dict[str, int]:
-        """The numbers of candidates as attributes of a result, if some probes are incomplete.
-
-        They are the fewest and the most templates that a searching probe was compared with, and the
-        most templates that a probe should have been compared with.
-        """
+        """The numbers of candidates as attributes of a result, if some probes are incomplete."""
         searches = self.compared > 0
         return {
             "incomplete_probes": self.incomplete,

@@ -79,7 +79,6 @@ ARGUMENTS = (("labels", "probe_meta"), ("gallery_labels", "gallery_meta"))
 
 
 def length_of(labels: Any) -> int:
-    """Return the number of labels; -1 if they have no length."""
     try:
         return len(labels)
     except TypeError:  # such as an array of no dimension
@@ -138,15 +137,12 @@ class _Subjects(NamedTuple):
     mask_is_consistent: bool = False  # whether the genuine cells of the mask make subjects
 
     @classmethod
-    def of_two_sets(cls, probe_labels: np.ndarray, gallery_labels: np.ndarray) -> Self:
-        entries = len(gallery_labels)
-        return cls(
-            probe_labels,
-            gallery_labels,
-            np.arange(entries, entries + len(probe_labels), dtype=np.int64),
-            np.arange(entries, dtype=np.int64),
-            Codes(probe_labels, gallery_labels, of_any_type=NO_PERSON),
-        )
+    def of(
+        cls, probe: np.ndarray, gallery: np.ndarray, codes: Codes, is_one_set: bool, **about: Any
+    ) -> Self:
+        gallery_ids = np.arange(len(gallery), dtype=np.int64)
+        ids = gallery_ids if is_one_set else len(gallery) + np.arange(len(probe))
+        return cls(probe, gallery, ids, gallery_ids, codes, **about)
 
     @property
     def is_one_set(self) -> bool:
@@ -158,9 +154,8 @@ def sides_of_matrix(
 ) -> tuple[Attributes, np.ndarray | None, np.ndarray | None]:
     """Return the attributes of both sides of a matrix, its checked mask, and the other order.
 
-    `values` are the scores as they were given: a table may name its rows and columns. `no_person`
-    are labels of no person. The labels of one set in the other order are those at the rows that are
-    returned, see :class:`bioeval.scores.sides.InOrder`.
+    `values` are the scores as they were given: a table may name its rows and columns. See
+    :class:`bioeval.scores.sides.InOrder` for the other order of the labels of one set.
     """
     names = given.names
     probe_labels, gallery_labels = given.labels
@@ -225,10 +220,7 @@ def are_given(names: Any) -> bool:
 
 
 def keys_of_side(values: Any, labels: Any, names: Any, side: int, *, axis: int = 0) -> Keys:
-    """Return the keys of the templates along an axis; none if the index has the labels.
-
-    `names` is the argument of :class:`bioeval.Scores`.
-    """
+    """Return the keys of the templates along an axis; none if the index has the labels."""
     keys = keys_of(values, axis)
     listed = names[side] if isinstance(names, tuple) and len(names) == 2 else names
     if are_given(listed):
@@ -242,10 +234,7 @@ def _attributes(
     keys: tuple[Keys, Keys],
     names: Any,
 ) -> Attributes:
-    """Return the attributes of both sides; names that repeat the labels or count the rows go.
-
-    `names` is the argument of :class:`bioeval.Scores`.
-    """
+    """Return the attributes of both sides; names that repeat the labels or count the rows go."""
     probe, gallery = keys
     if subjects.is_one_set:
         gallery = probe
@@ -332,10 +321,10 @@ def _subjects_of(
                 f"probes and {shape[0]:,} of the gallery: is the matrix transposed? Expected a row "
                 "for each probe; give scores.T, or exchange the labels"
             )
-        return _Subjects.of_two_sets(
-            as_subjects(probe.labels, "`labels`", shape[0]),
-            as_subjects(gallery.labels, "`gallery_labels`", shape[1]),
-        )
+        searched = as_subjects(probe.labels, "`labels`", shape[0])
+        enrolled = as_subjects(gallery.labels, "`gallery_labels`", shape[1])
+        codes = Codes(searched, enrolled, of_any_type=NO_PERSON)
+        return _Subjects.of(searched, enrolled, codes, is_one_set=False)
     if probe.labels is not None:
         if shape[0] != shape[1]:
             raise DataError(
@@ -346,8 +335,8 @@ def _subjects_of(
         if gallery.meta is not None:
             raise DataError("gallery_meta without `gallery_labels`; probe_meta serves both sides")
         labels = as_subjects(probe.labels, "`labels`", shape[0])
-        ids = np.arange(len(labels), dtype=np.int64)
-        return _Subjects(labels, labels, ids, ids, Codes(labels, labels, of_any_type=NO_PERSON))
+        codes = Codes(labels, labels, of_any_type=NO_PERSON)
+        return _Subjects.of(labels, labels, codes, is_one_set=True)
     if mask is None:
         raise DataError(
             "`labels` is missing; expected the subject of each row, or a mask of genuine and "
@@ -358,20 +347,9 @@ def _subjects_of(
     mask = as_mask(mask, shape, None)
     may_be_one_set = gallery.meta is None or not columns_of(gallery.meta)
     is_one_set = may_be_one_set and shape[0] == shape[1] and not mask.diagonal().any()
-    probe_subjects, gallery_subjects, is_consistent = subjects_of_mask(mask, is_one_set)
-    gallery_ids = probe_ids = np.arange(shape[1], dtype=np.int64)
-    if not is_one_set:
-        probe_ids = np.arange(shape[1], sum(shape), dtype=np.int64)
-    return _Subjects(
-        probe_subjects,
-        gallery_subjects,
-        probe_ids,
-        gallery_ids,
-        Codes(probe_subjects, gallery_subjects),
-        is_labelled=False,
-        mask=mask,
-        mask_is_consistent=is_consistent,
-    )
+    sides, is_consistent = subjects_of_mask(mask, is_one_set)
+    about = {"is_labelled": False, "mask": mask, "mask_is_consistent": is_consistent}
+    return _Subjects.of(*sides, Codes(*sides), is_one_set, **about)
 
 
 def searched_lists(
@@ -420,7 +398,8 @@ def searched_lists(
             f"`labels` has {len(searched)} labels for {len(lists.indices)} lists; expected one per "
             "query"
         )
-    subjects = _Subjects.of_two_sets(searched, enrolled)
+    codes = Codes(searched, enrolled, of_any_type=NO_PERSON)
+    subjects = _Subjects.of(searched, enrolled, codes, is_one_set=False)
     metas = (
         as_meta(queries.meta, len(searched), "probe_meta"),
         as_meta(entries.meta, len(enrolled), "gallery_meta"),
@@ -491,36 +470,31 @@ def scored_of(scores: Any) -> Scored:
 
 def compared_embeddings(
     probe: Any,
-    labels: Any,
-    gallery: Any = None,
-    gallery_labels: Any = None,
+    gallery: Any,
+    given: SideArguments,
     *,
     metric: Metric = "cosine",
     kind: Kind | None = None,
     dtype: FloatType = "float64",
-    probe_meta: Mapping[str, Any] | None = None,
-    gallery_meta: Mapping[str, Any] | None = None,
     average: Sequence[str] = (),
-    names: Any = "auto",
-    as_read: bool,
-    titles: Sequence[str] | None,
+    as_read: bool = False,
+    titles: Sequence[str] | None = None,
 ) -> tuple[Any, SideArguments, Attributes]:
-    """Compare embeddings; with `as_read` distances are computed whenever they are read.
+    """Return distances of embeddings, the arguments of both sides, and attributes of the scores.
 
-    `titles` are those of the columns of the probes, if a file has them; the other arguments are
-    those of :meth:`bioeval.Scores.from_embeddings`. Returned are the values, the arguments of both
-    sides, and attributes of the scores.
+    With `as_read` no matrix is made, however small; `titles` are those of the columns of the
+    probes, if a file has them.
     """
-    if (gallery is None) != (gallery_labels is None):
-        option = "gallery_labels" if gallery is None else "gallery"
-        missing_argument = "gallery" if gallery is None else "gallery_labels"
-        raise DataError(f"{option} is given without {missing_argument}; expected both or neither")
+    names, metas = given.names, given.metas
+    if (gallery is None) != (given.labels[1] is None):
+        arguments = ("gallery", "gallery_labels")[:: 1 if gallery is not None else -1]
+        raise DataError("{} is given without {}; expected both or neither".format(*arguments))
     nouns = ("probe", "gallery")[: 1 if gallery is None else 2]
-    all_values, metas = (probe, gallery), (probe_meta, gallery_meta)
+    all_values = (probe, gallery)
     sides, embeddings = [], []
     for i, noun in enumerate(nouns):
         embeddings.append(as_embeddings(all_values[i], f"{noun} embeddings"))
-        people = joined_labels((labels, gallery_labels)[i], ARGUMENTS[i][0])
+        people = joined_labels(given.labels[i], ARGUMENTS[i][0])
         rows, width = embeddings[i].shape
         if i == 0 and rows != length_of(people) == width:
             raise DataError(
@@ -559,7 +533,7 @@ def compared_embeddings(
     is_small = bytes_of_matrix <= (OPTIONS["memory_limit"] or MEMORY_LIMIT)
     given = SideArguments(
         (sides[0].labels, None if gallery is None else sides[1].labels),
-        (sides[0].meta, gallery_meta if gallery is None else sides[1].meta),
+        (sides[0].meta, metas[1] if gallery is None else sides[1].meta),
         names,
         keys=None if columns else (sides[0].keys, sides[-1].keys),
         other_order=None if columns else sides[0].other_order,

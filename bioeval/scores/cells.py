@@ -27,46 +27,27 @@ _ROWS_OF_DIGEST = 16
 
 
 class ProtocolMask:
-    """Mask of a matrix under a protocol, computed for the rows that are read.
+    """Mask of a matrix under a protocol, computed for the rows that are read."""
 
-    Attributes
-    ----------
-    scores_mask : array or None
-        The mask of the scores themselves, without the cells that the protocol leaves out.
-    removed : object that is read by rows
-        Which cells the protocol leaves out, bool (rows, columns).
-    """
-
-    scores_mask: np.ndarray | None
-    removed: Any
+    scores_mask: np.ndarray | None  # of the scores themselves, without what the protocol leaves out
+    removed: Any  # read by rows: which cells the protocol leaves out, bool (rows, columns)
 
 
 @dataclass(eq=False)
 class Cells:
     """The cells of a matrix, which are read by rows like an array: the source of most scores.
 
-    Parameters
-    ----------
-    source : array, container, embeddings or lazy matrix of embeddings
-    mask : array or :class:`ProtocolMask`, optional
-        Values of :class:`Mask` in the shape of the source; None if every cell is an attempt.
-    rows, columns : int64 arrays, optional
-        The selected rows and columns of the source; None for all.
-
-    Attributes
-    ----------
-    is_stored : bool
-        Whether the values are in a container, whose chunks of `row_chunk` rows are decompressed
-        when rows are read.
-    streams : bool
-        Whether each reading of rows computes them from embeddings.
-    in_memory : bool
-        Whether the values are an array, or a lazy matrix.
+    - `is_stored`: whether the values are in a container, whose chunks of `row_chunk` rows are
+      decompressed when rows are read
+    - `streams`: whether each reading of rows computes them from embeddings
+    - `in_memory`: whether the values are an array, or a lazy matrix of embeddings
     """
 
-    source: Any
+    source: Any  # array, container, embeddings, or lazy matrix of embeddings
+    #: Values of :class:`Mask` in the shape of the source, or a :class:`ProtocolMask`; None: all are
+    #: attempts.
     mask: Any = None
-    rows: np.ndarray | None = None
+    rows: np.ndarray | None = None  # int64: the selected rows of the source; None: all
     columns: np.ndarray | None = None
 
     ndim = 2
@@ -83,16 +64,12 @@ class Cells:
         self.is_stored = rows_from is RowSource.CONTAINER
         self.row_chunk = self.source.chunk_rows if self.is_stored and self.rows is None else 1
         self._is_lazy = rows_from is RowSource.LAZY_MATRIX
+        self.are_computed = self.streams or self._is_lazy  # from embeddings, each time or once
         self.in_memory = isinstance(self.source, np.ndarray) or self._is_lazy
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle source, mask and selection; a lazy matrix is pickled as an array."""
         return Cells, (self.source, self.mask, self.rows, self.columns)
-
-    @property
-    def are_computed(self) -> bool:
-        """Whether the values are computed from embeddings, at each reading or once."""
-        return self.streams or self._is_lazy
 
     @property
     def base(self) -> Any:
@@ -131,9 +108,6 @@ class Cells:
         if self.rows is None and self.columns is None:
             return self.base if self.in_memory else np.asarray(self.base[:])
         return self.read(0, self.shape[0])
-
-    def whole_mask(self) -> np.ndarray | None:
-        return None if self.mask is None else self.read_mask(0, self.shape[0])
 
     def read_cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         i = composed(self.rows, rows)
@@ -196,10 +170,8 @@ class Cells:
         The last digits of distances of embeddings may differ from the distances in a whole row.
         """
         columns = self.columns
-        if columns is None or self.mask is not None:
-            return self
         # With most of the columns, little would be saved.
-        if 2 * len(columns) > self.source.shape[1]:
+        if columns is None or self.mask is not None or 2 * len(columns) > self.source.shape[1]:
             return self
         if self.embeddings is not None:
             return replace(self, source=self.embeddings.of_columns(columns), columns=None)
@@ -289,7 +261,7 @@ def as_mask(mask: Any, shape: tuple[int, int], codes: Codes | None) -> np.ndarra
     return array.astype(np.uint8, copy=False)
 
 
-def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.ndarray, bool]:
+def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[tuple[np.ndarray, np.ndarray], bool]:
     """Return subjects of the probes and of the gallery, and whether they are consistent.
 
     Templates that genuine cells connect have one subject; the subjects are inconsistent if two of
@@ -314,4 +286,4 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
     is_consistent = not any(
         (mask[row, gallery == probe[row]] == Mask.IMPOSTOR).any() for row in range(row_count)
     )
-    return probe, gallery, is_consistent
+    return (probe, gallery), is_consistent

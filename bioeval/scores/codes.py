@@ -93,9 +93,7 @@ class Codes:
     def code(self, label: Any) -> int:
         """Return the code of a person's label, -1 if no template has it."""
         label = plain(label)
-        if isinstance(label, Hashable):
-            return self.lookup.get(label, -1)
-        return -1
+        return self._code_of.get(label, -1) if isinstance(label, Hashable) else -1
 
     def select(self, rows: np.ndarray | None, columns: np.ndarray | None) -> Codes:
         """Return the codes of a part of both sides; None stands for a whole side."""
@@ -107,7 +105,7 @@ class Codes:
         return codes
 
     @cached_property
-    def lookup(self) -> Mapping[Any, int]:
+    def _code_of(self) -> Mapping[Any, int]:
         return {plain(v): i for i, v in enumerate(python_objects(self.values[: self._people]))}
 
     def apart(self, ids: Sequence[Any], probe_ids: np.ndarray, gallery_ids: np.ndarray) -> Codes:
@@ -131,10 +129,11 @@ class Codes:
             side[is_nobody_of_side] = people + np.searchsorted(distinct_ids, ids_of_side)
         label_of_code = np.append(np.arange(people), np.concatenate(nobody_labels)[first])
         codes = Codes.known(labels[label_of_code], *sides)
-        codes._people = people
-        codes._labels = labels
-        codes._label = label_of_code
-        return codes
+        return codes._with_people(people, labels, label_of_code)
+
+    def _with_people(self, number: int, labels: np.ndarray, label_of_code: np.ndarray) -> Codes:
+        self._people, self._labels, self._label = number, labels, label_of_code
+        return self
 
     @cached_property
     def in_many_spellings(self) -> list[list[Any]]:
@@ -161,10 +160,8 @@ class Codes:
             by_label.values[label_of_code], new_code[by_label.probe], new_code[by_label.gallery]
         )
         codes.probe[no_person[by_label.probe]] = len(no_person)
-        codes._people = int(np.count_nonzero(~no_person))
-        codes._labels = by_label.values
-        codes._label = label_of_code
-        return codes
+        people = int(np.count_nonzero(~no_person))
+        return codes._with_people(people, by_label.values, label_of_code)
 
     @property
     def labelled(self) -> Codes:
@@ -223,11 +220,7 @@ _MANY = 0.05
 
 
 def spelling(value: object) -> str:
-    """Return a value as text, without differences that mean nothing.
-
-    These are case, blanks, characters without a width, forms of Unicode, zeros before a number and
-    zeros after the point.
-    """
+    """Return a value as text without case, blanks, characters without a width, and idle zeros."""
     text = "".join(str(value).split()).casefold()
     if not text.isascii():
         text = "".join(character for character in text if unicodedata.category(character) != "Cf")
@@ -263,17 +256,12 @@ def places_of_ids(searched: np.ndarray, ids: np.ndarray) -> np.ndarray:
 
 
 class CodedSides:
-    """The subjects, or the templates, of both sides of pairs.
-
-    - `values` (sequence): distinct names
-    - `a`, `b` (int32 (p,)): the place in `values` of the name of each side of each pair; side b has
-      the probes
-    """
+    """The subjects, or the templates, of both sides of pairs."""
 
     def __init__(self, values: Sequence[Any], a: np.ndarray, b: np.ndarray):
-        self.values = list(values)
-        self.a = a
-        self.b = b
+        self.values = list(values)  # distinct names
+        self.a = a  # int32 (p,): the place in `values` of the enrolled name of each pair
+        self.b = b  # the same of the probes
 
     @classmethod
     def from_names(
@@ -332,8 +320,8 @@ class CodedSides:
 class BlockLines(NamedTuple):
     """The people of the templates along an axis of a block, side by side or in layers.
 
-    In layers, the first templates of all people come first, then the second templates, and so on,
-    the people with most templates first: the people of a layer begin the layer before.
+    In layers, the first templates of all people come first, then the second, and so on, the people
+    with most templates first: the people of a layer begin the layer before.
     """
 
     people: np.ndarray  # int64 (g,): the code of each person

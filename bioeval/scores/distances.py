@@ -61,7 +61,9 @@ def as_distances(
     with np.errstate(over="ignore"):
         values = np.require(raw, target, ("C", "A"))
     if raw.dtype.itemsize >= 8 and raw.dtype != np.float64:
-        inexact = _inexact(raw, values)
+        inexact = (values != raw) & (raw == raw)
+        if raw.dtype.kind != "f":
+            inexact = (raw > 2**53) | (raw < (0 if raw.dtype.kind == "u" else -(2**53)))
         if inexact.any() and unread is not None:
             inexact &= ~unread()
         if inexact.any():
@@ -71,18 +73,7 @@ def as_distances(
                 f"exactly in float64, the first is {raw[row, column]}; scale the scores (whole "
                 "numbers up to 2**53 are exact)"
             )
-    if kind in LARGER_IS_CLOSER:
-        values = np.negative(values)
-    return values
-
-
-def _inexact(raw: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return which numbers are not represented exactly in float64."""
-    if raw.dtype.kind == "f":
-        return (values != raw) & (raw == raw)
-    if raw.dtype.kind == "u":
-        return raw > 2**53
-    return (raw > 2**53) | (raw < -(2**53))
+    return np.negative(values) if kind in LARGER_IS_CLOSER else values
 
 
 def lattice_step(values: np.ndarray, least: int) -> float:

@@ -226,7 +226,6 @@ class AveragedEmbeddings(NamedTuple):
 
 
 def left_out_of(columns: Iterable[str], averaged: Sequence[str]) -> tuple[Message, ...]:
-    """Return the message of columns that averaging leaves out, but for the `averaged` groups."""
     names = [x for x in columns if x not in averaged]
     return (Message("columns-left-out", columns=names),) if names else ()
 
@@ -238,17 +237,8 @@ def average_embeddings(
 
     For the names ``("template", "media")``, rows are averaged within each medium of a template, and
     the means of media within each template, so that a video of a hundred frames weighs as much as
-    one photograph. Failed rows (any NaN) are left out.
-
-    Parameters
-    ----------
-    embeddings : array, shape (n, f)
-    columns : mapping of str to array, shape (n,)
-        Labels (named "") and metadata; columns that differ within a template are left out.
-    names : sequence of str
-        The metadata columns of the groups, outermost first.
-    side : str
-        "probe" or "gallery", for messages.
+    one photograph. Failed rows (any NaN) are left out. `columns` are labels, named "", and
+    metadata; those that differ within a template are left out.
     """
     meta = {name: column for name, column in columns.items() if name}
     groups = []

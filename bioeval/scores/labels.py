@@ -166,8 +166,7 @@ def _single_values(labels: Sequence[Any], input_name: str) -> np.ndarray:
 def _single_value(label: Any) -> Any:
     """Return a label as one value; raise :class:`DataError` where equal labels are not equal.
 
-    An array or tensor of no dimension is the value that it holds. An object that Python compares by
-    its place in memory would be another subject each time.
+    An object that Python compares by its place in memory would be another subject each time.
     """
     if isinstance(label, tuple):
         return tuple(map(_single_value, label))
@@ -195,15 +194,13 @@ def scalar_of(value: Any) -> Any:
     """Return the value that an array or tensor of no dimension holds; other values unchanged."""
     if isinstance(value, np.generic) or not hasattr(value, "__array__"):
         return value
-    if not isinstance(value, np.ndarray):
-        if getattr(value, "shape", None) == () and hasattr(value, "item"):
-            return value.item()  # also of a dtype that NumPy lacks, or in the memory of a device
-        try:
-            array = np.asarray(value)
-        except (TypeError, ValueError, RuntimeError):
-            return value
-    else:
-        array = value
+    is_array = isinstance(value, np.ndarray)
+    if not is_array and getattr(value, "shape", None) == () and hasattr(value, "item"):
+        return value.item()  # also of a dtype that NumPy lacks, or in the memory of a device
+    try:
+        array = np.asanyarray(value)
+    except (TypeError, ValueError, RuntimeError):
+        return value
     if array.ndim:
         return value
     scalar = array[()]
@@ -234,13 +231,11 @@ def concatenated(columns: Sequence[np.ndarray]) -> np.ndarray:
 def missing_values(array: np.ndarray) -> np.ndarray:
     """Return for each label whether it is None, NaN, NaT or an empty text."""
     if array.dtype.kind in "fMm":
-        if array.dtype.kind == "f":
-            return np.isnan(array)
-        return np.isnat(array)
+        return np.isnan(array) if array.dtype.kind == "f" else np.isnat(array)
     if array.dtype.kind in "US":
         return array == array.dtype.type()
     if array.dtype.kind == "O":
-        return np.array([x is None or _is_nan(x) or x in ("", b"") for x in array], dtype=bool)
+        return np.array([_is_missing(x) for x in array], dtype=bool)
     return np.zeros(len(array), dtype=bool)
 
 
@@ -304,12 +299,12 @@ def without_type(value: Any) -> Any:
     return value
 
 
-def _is_nan(value: Any) -> bool:
-    # Missing values of pandas and of masked arrays.
-    if type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):
+def _is_missing(value: Any) -> bool:
+    # Also the missing values of pandas and of masked arrays.
+    if value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):
         return True
-    scalar = isinstance(value, (float, np.generic))
-    return scalar and bool(value != value)
+    is_nan = isinstance(value, (float, np.generic)) and bool(value != value)
+    return is_nan or value in ("", b"")
 
 
 def python_objects(array: Any) -> Any:
@@ -322,9 +317,7 @@ def python_objects(array: Any) -> Any:
 def plain(label: Any) -> Any:
     """Return the Python value of a scalar of NumPy or of another library; other values as is."""
     label = scalar_of(label)
-    if isinstance(label, np.generic):
-        return python_objects(label)
-    return label
+    return python_objects(label) if isinstance(label, np.generic) else label
 
 
 def is_written(value: Any, text: str) -> bool:

@@ -316,45 +316,35 @@ class Scores(ScoreData):
                [0.1 , 0.  , 1.35],
                [1.41, 1.35, 0.  ]])
         """
-        return cls._from_embeddings(
-            probe,
-            labels,
-            gallery,
-            gallery_labels,
-            metric=metric,
-            kind=kind,
-            dtype=dtype,
-            nan=nan,
-            mask=mask,
-            probe_meta=probe_meta,
-            gallery_meta=gallery_meta,
-            name=name,
-            exclude=exclude,
-            average=average,
-            distractor_ids=distractor_ids,
-            names=names,
-            shared=shared,
-        )
+        given = SideArguments((labels, gallery_labels), (probe_meta, gallery_meta), names)
+        options: dict[str, Any] = {"metric": metric, "kind": kind, "dtype": dtype}
+        options |= {"nan": nan, "name": name, "mask": mask, "exclude": exclude, "shared": shared}
+        options |= {"average": average, "distractor_ids": distractor_ids}
+        return cls._from_embeddings(probe, gallery, given, **options)
 
     @classmethod
     def _from_embeddings(
-        cls, *sides: Any, as_read: bool = False, titles: Sequence[str] | None = None, **options: Any
+        cls,
+        probe: Any,
+        gallery: Any,
+        given: SideArguments,
+        *,
+        exclude: Sequence[str] = (),
+        nan: NanPolicy = "raise",
+        name: str | None = None,
+        mask: Any = None,
+        distractor_ids: Sequence[int | str] | None = None,
+        shared: bool | None = None,
+        **comparison: Any,
     ) -> Scores:
-        """Compare embeddings; with `as_read` no matrix is made, however small the matrix is.
-
-        `titles` are those of the columns of the probes, if a file has them.
-        """
-        words = {"nan": "raise", "name": None} | options
-        exclude = words.pop("exclude", ())  # `exclude` may name a column that is left out
-        taken = ("nan", "name", "mask", "distractor_ids", "shared")
-        options = {x: words.pop(x) for x in taken if x in words}
-        values, given, attributes = compared_embeddings(
-            *sides, as_read=as_read, titles=titles, **words
-        )
+        """Compare embeddings; `comparison` are further arguments of :func:`compared_embeddings`."""
+        values, given, attributes = compared_embeddings(probe, gallery, given, **comparison)
         scores = cls.__new__(cls)
-        scores._take(values, given, kind=attributes["kind"], **options)
+        kind = attributes["kind"]
+        scores._take(values, given, mask, distractor_ids, shared, kind=kind, nan=nan, name=name)
         remarks = tuple(dict.fromkeys([*attributes["remarks"], *scores.remarks]))
         scores = scores._with(**attributes | {"remarks": remarks})
+        # Last, since `exclude` may name a column that averaging leaves out.
         scores._set(exclude=as_exclusions(scores, exclude))
         return scores
 
@@ -831,10 +821,6 @@ class Scores(ScoreData):
             return self._with(_source=replace(self.pairs, values=values), kind=kind)
         view = self._with(_source=Cells(values, self.mask), kind=kind, _tries=None)
         return view.with_remarks(*remarks) if remarks else view
-
-    def derived(self, values: np.ndarray, kind: Kind, origin: str) -> Self:
-        """Return values computed from these scores; `origin` says how, in words."""
-        return self.with_values(values, kind)._with(origin=origin, metric="", is_derived=True)
 
     def loaded(self) -> Self:
         """Return a view with a container's values in memory, for more than one pass.

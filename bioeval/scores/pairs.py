@@ -111,7 +111,14 @@ class PairList:
                 raise DataError(
                     f"pair_folds has {len(folds)} values; expected {len(array)}, one per pair"
                 )
-        columns = _meta_of_pairs(meta, len(array))
+        if not isinstance(meta, Mapping | None):
+            raise DataError(f"meta is {received(meta)}; expected a mapping of names to columns")
+        columns = {}
+        for name, column in (meta or {}).items():
+            sides = _both_sides(column, f"meta {name!r}", len(array), are_labels=False)
+            if not isinstance(sides, CodedSides):
+                sides = CodedSides.from_names(sides, name, one_dimensional)
+            columns[str(name)] = sides
         return cls(array, flags.astype(bool), folds, people, coded, columns)
 
     @property
@@ -223,10 +230,7 @@ class PairList:
         describe_rows: DescribeRows,
         no_person: Sequence[Any] = NO_PERSON,
     ) -> tuple[PairList, np.ndarray, tuple[Message, ...]]:
-        """Return the pairs that are attempts, int64 their places in the list, and notes.
-
-        The arguments are those of :meth:`examined`.
-        """
+        """Return the pairs that are attempts, int64 their places in the list, and notes."""
         is_attempt, notes = self.examined(rules, kind, describe_rows, no_person)
         places = np.arange(len(self.values))
         pairs = self
@@ -310,10 +314,7 @@ class PairList:
 def classes_of_subjects(
     enrolled: np.ndarray, probes: np.ndarray, no_person: Sequence[Any]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which pairs of labels are genuine, and which are attempts.
-
-    A pair of two labels of no person is no attempt.
-    """
+    """Return which pairs of labels are genuine, and which are attempts: not those of nobody."""
     codes = Codes(probes, enrolled, "subjects", of_any_type=no_person)
     is_nobody = codes.of_no_person(no_person)
     is_enrolled_nobody, is_probe_nobody = is_nobody[codes.gallery], is_nobody[codes.probe]
@@ -336,20 +337,6 @@ class _MetaOfSide(Mapping[str, np.ndarray]):
 
     def __len__(self) -> int:
         return len(self._columns)
-
-
-def _meta_of_pairs(meta: Mapping[str, Any] | None, length: int) -> dict[str, CodedSides]:
-    if meta is None:
-        return {}
-    if not isinstance(meta, Mapping):
-        raise DataError(f"meta is {received(meta)}; expected a mapping of names to columns")
-    columns = {}
-    for name, column in meta.items():
-        sides = _both_sides(column, f"meta {name!r}", length, are_labels=False)
-        if not isinstance(sides, CodedSides):
-            sides = CodedSides.from_names(sides, name, one_dimensional)
-        columns[str(name)] = sides
-    return columns
 
 
 def _both_sides(names: Any, input_name: str, length: int, *, are_labels: bool = True) -> Any:
@@ -565,9 +552,8 @@ class ListedTemplates:
             table = np.zeros((size, size), dtype=np.uint8)
             table[self.names.a, self.names.b] = 1 + self.genuine
             is_repeated = np.count_nonzero(table) < lines
-            if (
-                not is_repeated and not ((table | table.T) == 3).any()
-            ):  # 3: the bits of both classes
+            # 3: the bits of both classes
+            if not is_repeated and not ((table | table.T) == 3).any():
                 mirrored = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
                 if not mirrored or not self.rules.unordered:
                     return lines - int(mirrored) // 2, int(mirrored) // 2, False, False
@@ -584,28 +570,20 @@ class ListedTemplates:
         )
 
     def _keys(self) -> np.ndarray:
-        """Return keys of the pairs, int64 (p,).
-
-        The lowest bit is the class, the next bit the order of the names, and the others are the two
-        names in any order.
-        """
+        """Return keys of the pairs, int64 (p,): both names in any order, their order, the class."""
         first, second = self.names.a, self.names.b
-        keys = np.minimum(first, second).astype(np.int64)
-        for factor, term in (
-            (len(self.names.values), np.maximum(first, second)),
-            (2, first > second),
-            (2, self.genuine),
-        ):
-            keys *= factor
-            keys += term
+        keys = np.minimum(first, second).astype(np.int64) * len(self.names.values)
+        keys += np.maximum(first, second)
+        for bit in (first > second, self.genuine):
+            keys <<= 1
+            keys += bit
         return keys
 
     def _merged(self, lines: _SameTemplates) -> tuple[np.ndarray, _SameTemplates, int]:
         """Merge the lines of pairs that are listed in the other order as the same attempt.
 
         Returned are the rows that are left out, the lines whose scores differ, and the number of
-        lines whose scores differ by rounding. The line whose names are in natural order is kept,
-        whatever the order of the two lines.
+        lines whose scores differ by rounding. The line with its names in natural order is kept.
         """
         first_score = self.values[lines.first].astype(np.float64)
         later_score = self.values[lines.later].astype(np.float64)

@@ -319,11 +319,7 @@ def pairs_in_cells(scores: ScoreData) -> np.ndarray | None:
 def mates_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> np.ndarray:
     """Return each subject's partner, or -1, in the largest number of disjoint pairs.
 
-    Parameters
-    ----------
-    probe_person, claimed_person : int arrays, shape (k,)
-        The subjects of each possible pair; pairs of a subject with itself are left out.
-    people : int
+    The subjects are those of each possible pair; pairs of a subject with itself are left out.
     """
     pairs = distinct_pairs(probe_person, claimed_person, people)
     degree = np.bincount(pairs.ravel(), minlength=people)

@@ -33,7 +33,6 @@ _BETWEEN_NAMES = ", "
 
 
 def exclusions_of(attrs: Mapping[Any, Any]) -> tuple[str, ...]:
-    """Return the exclusions of a result, from its attributes."""
     return tuple(filter(None, str(attrs.get("exclude", "")).split(_BETWEEN_NAMES)))
 
 
@@ -92,16 +91,12 @@ class Provenance:
     def without_claims(
         self, genuine: int, impostor: int, needed: int, where: str = ""
     ) -> Provenance:
-        """Return the provenance of counts without claims of people with too few templates."""
         notes = (*self.notes, *too_few_notes(genuine, impostor, needed, where))
         too_few = self.too_few[0] + genuine, self.too_few[1] + impostor
         return replace(self, too_few=too_few, notes=notes)
 
     def searching(self, scores: Scores, probes: np.ndarray | None = None) -> Provenance:
-        """Return the provenance of searches, which state incomplete lists of candidates.
-
-        The lists are counted only if a result is made of the searches.
-        """
+        """Return the provenance of searches, whose lists are counted if a result is made."""
         return replace(self, searched=scores, searching_probes=probes)
 
     @property
@@ -233,10 +228,7 @@ def rule_notes(scores: Scores, rule: ExclusionRule) -> list[Message]:
 
 
 def counts_same(scores: Scores, column: str) -> bool:
-    """Whether genuine comparisons with the same value of a column are counted.
-
-    Not if the column has a single value.
-    """
+    """Whether genuine comparisons with the same value of a column of several are counted."""
     probe, gallery = scores.probe_meta.get(column), scores.gallery_meta.get(column)
     if probe is None or gallery is None or excludes_same(scores, column):
         return False

@@ -21,7 +21,7 @@ from bioeval.base.errors import DataError
 from bioeval.base.memory import memory_limited, size_in_words
 from bioeval.base.options import OPTIONS, at_most
 from bioeval.base.progress import report, reporter
-from bioeval.scores.attempts import compared_cells, excluded, excluded_rows, failed_cells
+from bioeval.scores.attempts import compared_cells, excluded, failed_cells
 from bioeval.scores.blocks import Block, is_few
 from bioeval.scores.cells import Mask
 from bioeval.scores.codes import GalleryOrder
@@ -56,9 +56,7 @@ def attempted(scores: Scores, low: int, high: int) -> np.ndarray:
     """Return the distances of rows ``low:high``, float64 (h, n), with NaN for no attempt."""
     raw = scores.cells.read(low, high)
     values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
-    values = np.array(values, dtype=np.float64, order="C")
-    values[~compared_cells(scores, low, high)] = np.nan
-    return values
+    return np.where(compared_cells(scores, low, high), values.astype(np.float64), np.nan)
 
 
 def distances_at(scores: Scores, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -100,12 +98,13 @@ def read_rows(
     own_position = gallery.probe_position[rows]
     has_own = np.flatnonzero(own_position >= 0)
     left_out: list[Any] = [(has_own, own_position[has_own])]
+    probe = np.arange(scores.shape[0])[rows]
     if scores.exclusions.of_all:
-        left_out.append(excluded_rows(scores, rows, order))
+        left_out.append(excluded(scores, probe[:, None], slice(None) if order is None else order))
     elif scores.exclusions.rules:
         row, position = gallery.same_subject_cells(rows)
-        probe = np.arange(scores.shape[0])[rows][row]
-        is_excluded = excluded(scores, probe, position if order is None else order[position])
+        columns = position if order is None else order[position]
+        is_excluded = excluded(scores, probe[row], columns)
         left_out.append((row[is_excluded], position[is_excluded]))
     if mask is not None:
         _check_mask(scores, gallery, mask, rows)
@@ -140,7 +139,7 @@ def read_rows(
         row, position = np.nonzero(mask == Mask.GENUINE)
     return Block(
         values,
-        np.arange(scores.shape[0])[rows, None],
+        probe[:, None],
         gallery.columns,
         low,
         gallery.lines,

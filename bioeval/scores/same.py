@@ -226,9 +226,9 @@ def _evidence(scored: Scored, partner: np.ndarray) -> _Evidence:
     is_symmetric = mirror.there.any() and mirror.equal.sum() >= _NEARLY_ALL * mirror.there.sum()
     mates = scored.codes[0][rows][:, None] == scored.codes[1][columns]
     near = _SYMMETRIC * _spread(others)
-    is_told = bool(is_symmetric) and _is_told(others, _of_others(scored, rows, columns), near)
-    has_one_value = _has_one_value(scored, own, others, mates)
     is_symmetric = bool(is_symmetric)
+    is_told = is_symmetric and _is_told(others, _of_others(scored, rows, columns), near)
+    has_one_value = _has_one_value(scored, own, others, mates)
     return _Evidence(rows, own, np.nan, is_symmetric, is_told, has_one_value, scored.is_order)
 
 
@@ -485,10 +485,7 @@ def _spread(values: np.ndarray) -> float:
 
 
 def _rare(m: np.ndarray) -> np.ndarray:
-    """Return which cells have a value that few others have, so that two are seldom equal by chance.
-
-    In coarse or saturated scores, most values are usual.
-    """
+    """Return which cells have a value that few others have, and so are seldom equal by chance."""
     values = np.sort(m[np.isfinite(m)])
     near = _SYMMETRIC * _spread(m)
     number = np.searchsorted(values, m + near, "right") - np.searchsorted(values, m - near)
@@ -514,8 +511,7 @@ def _of_others(
 ) -> np.ndarray:
     """Return the closeness (r, r) to another template of the person of each column, NaN for none.
 
-    It is neither the column nor the template that a row is known to be. `block` has all columns of
-    the rows, if they have been read.
+    `block` has all columns of the rows, if they have been read.
     """
     order = np.argsort(scored.codes[1], kind="stable")
     place = np.empty_like(order)

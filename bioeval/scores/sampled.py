@@ -24,10 +24,7 @@ from bioeval.scores.build import scored_of
 from bioeval.scores.matrix import Scores, of_own_columns
 from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.rows import give_back, mapped_pages, read_rows
-from bioeval.scores.same import (
-    Copies,
-    judged_copies,
-)
+from bioeval.scores.same import Copies, judged_copies
 
 _PROBES = 256  # the most probes of a sample
 _MATES = 256  # the most columns of their mates

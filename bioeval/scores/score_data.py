@@ -151,7 +151,7 @@ class ScoreData:
     @property
     def mask(self) -> np.ndarray | None:
         """The mask as an array, or None."""
-        return self._source.whole_mask() if self.has_mask else None
+        return self._source.read_mask(0, self.shape[0]) if self.has_mask else None
 
     @property
     def probe_meta(self) -> Mapping[str, np.ndarray]:

@@ -99,10 +99,7 @@ class Keys:
 
 
 def index_of(values: Any, axis: int = 0) -> Any:
-    """Return the index of a pandas object, or the coordinate of an xarray object, along an axis.
-
-    None if there is none.
-    """
+    """Return the index of a pandas object, or the coordinate of an xarray object; None without."""
     if hasattr(values, "iloc"):
         return values.axes[axis] if axis < len(values.axes) else None
     dims = getattr(values, "dims", None)
@@ -372,7 +369,6 @@ def _may_be_names_of(names: pd.Index, own_names: pd.Index) -> bool:
 
 
 def _in_place(named: str, unnamed: str, keys: Keys) -> Message:
-    """Return the remark that values are taken by place, since one side has no such keys."""
     return Message("taken-in-order", named=named, keys=keys.stated, unnamed=unnamed)
 
 
@@ -493,10 +489,7 @@ def common_names(
     systems: Sequence[str],
     examples: Sequence[str] = (),
 ) -> CommonRows:
-    """Return the common names of both systems.
-
-    Messages show an example of the names of each system, by default its first name.
-    """
+    """Return the common names of both systems; messages show the `examples`, or first names."""
     other_place = places(names, other_names)
     common = np.flatnonzero(other_place >= 0)
     if not len(common):
@@ -521,8 +514,7 @@ def not_in_common(noun: str, systems: Sequence[str], lacking: Sequence[int]) -> 
 def probes_first(values: Any, labels: Sequence[Any] = (None, None)) -> Any:
     """Return scores or a mask with the probes as rows, by the names of the dimensions of xarray.
 
-    A dimension has the name of a side, or that of the labels of a side; two dimensions of other
-    names are taken by position.
+    A dimension has the name of a side, or of its labels; other names are taken by position.
     """
     dims = getattr(values, "dims", None)
     if not isinstance(dims, tuple) or len(dims) != 2:
@@ -571,11 +563,7 @@ def columns_in_order_of_rows(values: Any, labels: Any) -> Any:
 class GivenSide:
     """Labels and metadata of one side, and the order of its rows, into which inputs are brought.
 
-    - `keys`: the keys of the rows; where the scores have none, of the first input that has some
-    - `labels`, `meta`: as they were given, until :meth:`join`
-    - `called`: the names of the arguments of labels and of metadata
-    - `remarks`: on inputs that were taken by place
-    - `other_order`: of the labels, see :class:`InOrder`
+    The rows have `keys`; where the scores have none, those of the first input that has some.
     """
 
     def __init__(
@@ -590,12 +578,11 @@ class GivenSide:
     ):
         """Take keys; if they `are_listed`, other inputs without keys are known to be in order."""
         self.keys = keys
-        self.labels = labels
-        self.meta = meta
-        self.called = called
+        self.labels, self.meta = labels, meta  # as given, until they are joined
+        self.called = called  # the arguments of labels and of metadata
         self.templates = templates
-        self.remarks = dict[Message, None]()
-        self.other_order: np.ndarray | None = None
+        self.remarks = dict[Message, None]()  # on inputs that were taken by place
+        self.other_order: np.ndarray | None = None  # of the labels, see :class:`InOrder`
         self._is_indexed = bool(keys.stated) and not are_listed
 
     def bring(self, values: Any, noun: str, *, may_be_plain: bool = False) -> Any:
@@ -654,10 +641,7 @@ class GivenSide:
             refuse_other_orders(self.meta, self.keys.names)
 
     def _take_names(self, columns: Mapping[str, Any], names: Any) -> None:
-        """Take the names of templates that a column states.
-
-        `names` is the column, ``"auto"`` for a column of known name, or None for no column.
-        """
+        """Take the names of templates that a column states, or the column `names`."""
         if names is None:
             return
         plain_columns = {x: y for x, y in columns.items() if _are_plain(y)}
@@ -672,11 +656,7 @@ class GivenSide:
         self.keys = Keys(stated, self.keys.numbers)
 
     def take_from_rows(self, probe: GivenSide, names: Any) -> None:
-        """Give the columns of a table the labels and metadata of the rows with the same names.
-
-        Nothing happens if the columns have the names of the rows in the same order, or none of
-        these names.
-        """
+        """Give the columns of a table the labels and metadata of the rows with the same names."""
         rows, columns = probe.keys.names, self.keys.names
         if rows is None or columns is None or first_twice(rows) is not None or rows.equals(columns):
             return
@@ -720,10 +700,7 @@ class GivenSide:
 
 
 def refuse_other_orders(columns: Mapping[str, Any], names: pd.Index | None) -> None:
-    """Raise where two columns hold the same texts, each once, in different orders.
-
-    The columns were joined by place, and seem to name the templates; `names` count as a column.
-    """
+    """Raise where two columns, or names, hold the same texts, each once, in different orders."""
     texts = {x: y for x, column in columns.items() if (y := distinct_texts(x, column))}
     if names is not None and not names.isna().any():
         texts = {"": names.tolist(), **texts}
@@ -758,8 +735,7 @@ def refuse_unknown_names(
 ) -> None:
     """Raise where columns seem to be names of templates, but are not known as such.
 
-    In such columns each text stands once, the texts are no `labels`, and one side has all texts of
-    the other.
+    Each text stands once, and is no label, and one side has all texts of the other.
     """
     texts, other_texts = (
         {
@@ -786,15 +762,14 @@ def refuse_unknown_names(
 
 def numbering_in_other_order(values: Any) -> bool:
     """Whether values are 0..n-1 or 1..n, whole numbers or texts of them, but not in order."""
-    numbers: list[Any] = []
+    numbers = []
     for cell in map(plain, np.asarray(values).tolist()):
-        if isinstance(cell, str):
-            numbers.append(int(cell) if cell.isascii() and cell.isdigit() else None)
-        else:
-            is_number = isinstance(cell, int | float) and not isinstance(cell, bool)
-            is_whole = is_number and cell % 1 == 0
-            numbers.append(int(cell) if is_whole else None)
-    if len(numbers) < 2 or None in numbers:
+        is_number = isinstance(cell, int | float) and not isinstance(cell, bool)
+        is_text = isinstance(cell, str) and cell.isascii() and cell.isdigit()
+        if not is_text and not (is_number and cell % 1 == 0):
+            return False
+        numbers.append(int(cell))
+    if len(numbers) < 2:
         return False
     first = min(numbers)
     counted = range(first, first + len(numbers)) if first in (0, 1) else range(0)

@@ -210,7 +210,8 @@ def fuse(
     origin = f"{method} of {', '.join(systems)}"
     if normalise != "none":
         origin += f", {normalise}-normalised"
-    return first.derived(values, kind, origin).replace(name="fused").with_remarks(*remarks)
+    mixture = first.with_values(values, kind)._with(origin=origin, metric="", is_derived=True)
+    return mixture.replace(name="fused").with_remarks(*remarks)
 
 
 def _require_systems(systems: Any) -> dict[str, Scores]:

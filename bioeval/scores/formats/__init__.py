@@ -21,6 +21,7 @@ from bioeval.base.arguments import Format, Kind, NanPolicy, require_path
 from bioeval.base.errors import DataError, counted, enumerated
 from bioeval.base.messages import Message
 from bioeval.base.unchanged import unchanged
+from bioeval.scores.build import SideArguments
 from bioeval.scores.embeddings import EmbeddingSource, Metric, describe_metric
 from bioeval.scores.features import FeatureSide, as_embeddings, average_embeddings, require_features
 from bioeval.scores.formats.arrays import KIND_ASSUMED, scores_of
@@ -559,7 +560,6 @@ def _read_embeddings(
         "nan": arguments.take("nan", "raise"),
         "name": path.stem,
         "average": arguments.take("average", ()),
-        "names": arguments.names,
         "shared": arguments.take("shared"),
         "as_read": as_read,
         "titles": titles,
@@ -571,7 +571,8 @@ def _read_embeddings(
         meta_names = arguments.all_meta()
         side = labels_of_rows(path, arguments, label_file, meta_names, len(features), "labels")
         labels, meta = side.columns()
-        return Scores._from_embeddings(features, labels, probe_meta=meta, **options)
+        given = SideArguments((labels, None), (meta, None), arguments.names)
+        return Scores._from_embeddings(features, None, given, **options)
     gallery = arguments.take("gallery")
     gallery_values = _open_second(gallery, "a .npy file of embeddings")
     gallery_features = as_embeddings(_require_matrix(gallery, gallery_values), str(gallery))
@@ -587,8 +588,8 @@ def _read_embeddings(
     meta_names = arguments.side_meta("gallery")
     side = labels_of_rows(gallery, arguments, None, meta_names, len(gallery_features), "")
     gallery_labels, gallery_meta = side.columns()
-    sides = (features, labels, gallery_features, gallery_labels)
-    return Scores._from_embeddings(*sides, probe_meta=meta, gallery_meta=gallery_meta, **options)
+    given = SideArguments((labels, gallery_labels), (meta, gallery_meta), arguments.names)
+    return Scores._from_embeddings(features, gallery_features, given, **options)
 
 
 def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> Scores:

@@ -40,7 +40,7 @@ from bioeval.base.arguments import (
 from bioeval.base.errors import DataError, backquoted
 from bioeval.base.messages import Message
 from bioeval.base.options import OPTIONS
-from bioeval.scores.build import as_ids
+from bioeval.scores.build import SideArguments, as_ids
 from bioeval.scores.codes import CodedSides
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.features import (
@@ -707,18 +707,17 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
     if "trials" in arguments:
         _require_one_set(file, sides)
         return _pairs_of_embeddings(file, features[0], metric, labels[0], probe_meta, names[0])
-    features_and_labels = [x for of_side in zip(features, labels, strict=True) for x in of_side]
+    second = (None, None, None) if are_one_set else (features[1], labels[1], gallery_meta)
     return Scores._from_embeddings(
-        *features_and_labels,
+        features[0],
+        second[0],
+        SideArguments((labels[0], second[1]), (probe_meta, second[2]), arguments.names),
         metric=metric,
         nan=file.nan,
         mask=file.read_if_there(mask),
-        probe_meta=probe_meta,
-        gallery_meta=None if are_one_set else gallery_meta,
         name=file.path.stem,
         exclude=file.exclude,
         average=arguments.take("average", ()),
-        names=arguments.names,
         shared=arguments.take("shared"),
         as_read=as_read,
     )
