@@ -26,7 +26,7 @@ from bioeval.studies.worst_pairs import WORST_PAIRS
 from bioeval.studies.zoo import ZOO
 from bioeval.tasks.identification import RANKS
 from bioeval.tasks.reid.gom import RANKED
-from bioeval.tasks.reid.lists import TOP_K
+from bioeval.tasks.reid.reid import TOP_K
 
 SECTIONS: dict[str, Mapping[str, Variable]] = {
     "Dimensions": COORDINATES | tracking.TRACKING_DIMENSIONS,

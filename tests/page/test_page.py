@@ -463,7 +463,7 @@ def test_checks_are_of_the_system_under_whose_name_they_are(scores, tmp_path):
 def test_a_line_in_a_page_is_within_a_fifth_of_a_point_of_the_figure():
     from matplotlib.figure import Figure
 
-    from bioeval.page.figures import svg_of
+    from bioeval.page.page import svg_of
 
     rng = np.random.default_rng(1)
     horizontal, vertical = np.sort(rng.random(60)), np.round(rng.random(60), 1)

@@ -1,18 +1,24 @@
-"""Evaluation of re-identification under a convention."""
+"""Re-identification: CMC, mAP, mINP of all candidates of each query, or of top-K lists.
+
+Of top-K lists, CMC and average precision are exact up to the depth of the lists.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
+import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_flag
+from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import ProtocolError
-from bioeval.base.messages import messages_of
+from bioeval.base.messages import Message, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import check_max_rank
+from bioeval.counting.mate_ranks import MatchLists
 from bioeval.counting.thresholds import check_thresholds, require_values, to_internal
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import (
@@ -27,15 +33,269 @@ from bioeval.protocol.fields import (
     Unmatched,
 )
 from bioeval.protocol.pairs import with_exclusions
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import dataset, rate, variables_over
+from bioeval.results.query_means import OF_MATCH, OF_QUERY, QueryMean, QueryMeasures
+from bioeval.results.variables import QUERY_MEANS, REID, Variable, entries
 from bioeval.scores.matrix import Scores
 from bioeval.scores.score_data import require_scores
 from bioeval.showing.messages import sentence_about, warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates, Convention, Named, convention_of
-from bioeval.tasks.reid.counts import NO_MATCH, ReidCounts
+from bioeval.tasks.reid.counts import (
+    NO_MATCH,
+    RECALL_LEVELS,
+    ReidCounts,
+    average_precision,
+    cut_average_precision,
+    cut_messages,
+    interpolated_precision,
+    match_sum,
+    places_of_first_match,
+    ranked_curves,
+    ranks_of,
+    without_match,
+)
 from bioeval.tasks.reid.gom import plan_gom
-from bioeval.tasks.reid.lists import ListCounts
+
+TOP_K = {
+    **entries(REID, "cmc", "cmc_count", *QUERY_MEANS, "precision_at_k"),
+    **entries(REID, "identity"),
+    **entries(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
+    **entries(REID, "unmatched", "left_out"),
+    **entries(REID, "rank_k_average_precision", *(OF_QUERY[name] for name in OF_MATCH)),
+    "rank_k": Variable(
+        "rank K at which lists are cut", "1", label="rank K of the lists", detail="verbose"
+    ),
+    "beyond_lists": Variable(
+        "queries with more matches than a list has places",
+        "queries",
+        label="queries with more matches than places",
+        detail="verbose",
+    ),
+    "first_match_rank": Variable("rank of the first match; NaN where none is listed", "1"),
+}
+
+#: The only values of these fields of a convention that lists support.
+_SUPPORTED = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "ties": "stable"}
+
+
+@dataclass(eq=False, kw_only=True)
+class ListCounts(ReidCounts):
+    """Counts of top-K lists, and the measures that the lists determine.
+
+    For average precision, all lists are cut at the convention's `rank_k`, or else at the last rank
+    that all lists cover (Tang et al., CityFlow, CVPR 2019: "rank-K mAP"). A list covers a rank less
+    for each entry that is removed, since the next entry has its rank.
+    """
+
+    cmc_ranks: int  # the CMC is computed up to this rank
+    shown_ranks: int  # the result has the ranks up to this one
+    rank_k: int  # the rank at which lists are cut for their average precision
+    list_lengths: np.ndarray  # int64 (queries,): the ranks that the list of each query covers
+    #: The last rank that all lists that lack a match cover, up to which precision and recall are
+    #: known; None if every match is listed: all ranks are known.
+    known_ranks: int | None
+
+    table: ClassVar[Mapping[str, Variable]] = TOP_K
+
+    @classmethod
+    def of_lists(
+        cls,
+        scores: Scores,
+        rules: Convention,
+        max_rank: int | None = None,
+        *,
+        per_query: bool = False,
+    ) -> ListCounts:
+        """Count lists under a convention, up to `max_rank` or the last rank that all lists cover.
+
+        Raise :class:`ProtocolError` if lists do not determine the measures of the convention.
+        """
+        for name, word in _SUPPORTED.items():
+            if getattr(rules, name) != word:
+                raise ProtocolError(
+                    f"the convention {rules.name} has {name} = {getattr(rules, name)!r}; top-K "
+                    f"lists do not determine it; give {word!r}, or a matrix of scores"
+                )
+        check_max_rank(max_rank, scores.shape[1])
+        ranked = ReidCounts.from_candidates(Candidates(scores, rules), per_query=per_query)
+        matches = ranked.matches
+        if not ranked.in_means(matches).any():
+            raise ProtocolError(
+                f"none of the {len(scores.indices)} queries has a match in the gallery that the "
+                f"convention leaves it (removed = {rules.removed!r}); check that both sides use "
+                "the same labels, and the cameras"
+            )
+        lengths = matches.counts if matches.others is None else matches.counts + matches.others
+        lacks_match = matches.counts < matches.positives
+        lists_no_match = lacks_match & (matches.counts == 0)
+        known_ranks = _shortest(lengths[lacks_match])
+        cmc_ranks = _checked_rank("max_rank", max_rank, _shortest(lengths[lists_no_match]), scores)
+        list_fields = {
+            "cmc_ranks": cmc_ranks,
+            "shown_ranks": cmc_ranks if max_rank is not None else min(cmc_ranks, rules.max_rank),
+            "rank_k": _checked_rank("rank_k", rules.rank_k, known_ranks, scores),
+            "list_lengths": lengths,
+            "known_ranks": known_ranks,
+        }
+        return cls(**vars(ranked) | list_fields)
+
+    @cached_property
+    def _values_of_queries(self) -> dict[str, np.ndarray]:
+        """The value of each query by the name of the mean, NaN where its list leaves it open."""
+        candidates, matches = self.candidates, self.matches
+        rules, scores = candidates.rules, candidates.scores
+        at_k = cut_average_precision(matches, "stable", self.rank_k, rules.rank_k_over)
+        values = {"rank_k_mean_ap": at_k}
+        if self.known_ranks is None:
+            values["mean_ap"] = average_precision(matches, "stable")
+            values["interpolated_precision"] = interpolated_precision(matches, "stable")
+        gallery = scores.gallery_size - candidates.removed_entries(rules.removed)
+        non_matches = gallery - candidates.itself - matches.positives
+        best = _with_unlisted(matches, self.list_lengths)
+        worst = _with_unlisted(matches, non_matches + matches.counts)
+        for name in OF_MATCH:  # shares are monotone in the rank: the extremes decide
+            at_worst = match_sum(worst, "stable", name)
+            at_best = match_sum(best, "stable", name)
+            values[name] = np.where(at_worst == at_best, at_best, np.nan)
+        return values
+
+    def measures(self, *, curves: bool = True) -> QueryMeasures:
+        """Return the measures that the lists determine, with the value of each query."""
+        matches, rules = self.matches, self.candidates.rules
+        in_means = self.in_means(matches)
+        query = np.flatnonzero(matches.positives)
+        means = {}
+        for name, values in self._values_of_queries.items():
+            if not np.isnan(values[query]).any():
+                means[name] = QueryMean(in_means, query, values[query])
+        over_ranks = ranked_curves(
+            matches,
+            in_means,
+            "stable",
+            self.cmc_ranks,
+            matches.positives,
+            precision_over=rules.precision_over,
+        )
+        return QueryMeasures(self._cmc("stable"), means, over_ranks)
+
+    def dataset(self) -> xr.Dataset:
+        """Return the measures of top-K lists; see :func:`bioeval.reid`."""
+        candidates = self.candidates
+        positives = self.matches.positives
+        measures = self.measures()
+        in_means = self.in_means(self.matches)
+        queries = int(in_means.sum())
+        searching = int((~candidates.left_out).sum())
+        unmatched = int(((positives == 0) & ~candidates.left_out).sum())
+        means = {name: mean.mean for name, mean in measures.means.items()}
+        interpolated = means.pop("interpolated_precision", np.full(len(RECALL_LEVELS), np.nan))
+        at_rank = measures.cmc.counts(self.cmc_ranks).astype(np.int64)
+        variables = {
+            "cmc": (("rank",), rate(at_rank, queries)),
+            "cmc_count": (("rank",), at_rank),
+            "rank_k": self.rank_k,
+            **dict.fromkeys(("mean_ap", *OF_MATCH), np.nan),
+            **means,
+            **variables_over(("rank",), **self._known_curves(measures)),
+            "interpolated_precision": (("recall_level",), interpolated),
+            "queries": queries,
+            "subjects": len(np.unique(candidates.identity[in_means])),
+            "skipped": searching - queries,
+            "unmatched": unmatched,
+            "left_out": int(candidates.left_out.sum()),
+            "beyond_lists": int((positives > candidates.scores.depth).sum()),
+        }
+        ranks = np.arange(1, self.cmc_ranks + 1)
+        coordinates = {"rank": ranks, "recall_level": RECALL_LEVELS}
+        if self.per_query:
+            query, rank, _ = places_of_first_match(self.matches, "stable")
+            first_rank = np.full(len(self.matches.counts), np.nan)
+            first_rank[query] = rank
+            values = self._values_of_queries
+            numbers = {"rank_k_average_precision": values["rank_k_mean_ap"]}
+            numbers["first_match_rank"] = first_rank
+            numbers |= {OF_QUERY[name]: values[name] for name in OF_MATCH}
+            variables |= variables_over(("probe",), **numbers, identity=self.candidates.labels())
+            coordinates["probe"] = np.arange(len(in_means))
+        # Messages on queries with too many matches or none, and on unknown numbers.
+        rules = self.candidates.rules
+        messages = cut_messages(self.matches.positives, self.rank_k, rules.rank_k_over)
+        if unmatched:
+            treatment = "left out" if rules.unmatched == "skip" else "counted as 0"
+            messages.append(without_match(unmatched, 0, treatment))
+        if self.known_ranks is not None:
+            unknown = [x.label for x in QUERY_MEANS.values() if x.name not in measures.means]
+            messages.append(Message("matches-beyond-lists", what=unknown))
+            if self.known_ranks < self.cmc_ranks:
+                unknown = [f"precision and recall beyond rank {self.known_ranks}"]
+                messages.append(Message("matches-beyond-lists", what=unknown))
+        attrs = about_attrs(candidates.about(), "top-k", "top-K lists", messages)
+        attrs |= {"depth": candidates.scores.depth, **candidates.rules.attrs(), "ties": "listed"}
+        return dataset(variables, TOP_K, coordinates, attrs).isel(rank=slice(self.shown_ranks))
+
+    def _known_curves(self, measures: QueryMeasures) -> dict[str, np.ndarray]:
+        """Return precision and recall over the ranks, NaN at ranks at which they are not known."""
+        curves = {}
+        for name, curve in measures.curves.items():
+            values = curve.means(self.cmc_ranks)
+            if self.known_ranks is not None:
+                values[self.known_ranks :] = np.nan
+            curves[name] = values
+        return curves
+
+
+def _shortest(list_lengths: np.ndarray) -> int | None:
+    return int(list_lengths.min()) if len(list_lengths) else None
+
+
+def _with_unlisted(matches: MatchLists, end: np.ndarray) -> MatchLists:
+    """Return all matches of each query; matches that its list lacks come behind rank `end`.
+
+    With `end` (queries,) the end of the list, the lacking matches have the best ranks that are
+    possible; with `end` the end of the gallery, the worst.
+    """
+    positives = matches.positives
+    unlisted = positives - matches.counts
+    query = np.repeat(np.arange(len(unlisted)), unlisted)
+    position = np.arange(1, len(query) + 1) - np.repeat(np.cumsum(unlisted) - unlisted, unlisted)
+    order = np.argsort(np.append(matches.query, query), kind="stable")
+    ranks = np.append(ranks_of(matches, "stable"), end[query] + position)[order]
+    starts = np.append(0, np.cumsum(positives))
+    earlier_matches = np.arange(len(ranks)) - np.repeat(starts[:-1], positives)
+    no_ties = np.zeros_like(ranks)
+    return MatchLists(
+        starts,
+        distance=ranks.astype(np.float64),  # a match is as far as its rank: none is tied
+        closer=ranks - 1 - earlier_matches,
+        tied=no_ties,
+        before=no_ties,
+    )
+
+
+def _checked_rank(name: str, requested: int | None, covered: int | None, scores: Scores) -> int:
+    """Return the `requested` rank, checked, or, if it is None, the last rank that is covered.
+
+    `name` is the name of the argument. All lists that matter cover the ranks up to `covered`, or,
+    if it is None, up to their depth.
+    """
+    depth = scores.depth
+    if requested is None:
+        if covered == 0:
+            raise ProtocolError(
+                f"a list of {depth} places covers no rank: every entry is removed for its "
+                "query, or it is empty; give longer lists, or a matrix of scores"
+            )
+        return depth if covered is None else covered
+    rank = require_integer(name, requested, low=1)
+    if covered is not None and rank > covered:
+        raise ProtocolError(
+            f"`{name}` is {rank}, but a list covers only {covered} ranks (of its {depth} places, "
+            f"less those removed); expected at most {covered}, longer lists, or a matrix of scores"
+        )
+    return rank
 
 
 @warns_of_doubts
