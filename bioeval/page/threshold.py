@@ -13,7 +13,6 @@ import xarray as xr
 from bioeval.base.errors import DataError, counted, printable
 from bioeval.base.messages import messages_of
 from bioeval.counting.threshold_rules import SAME_DATA, Rule
-from bioeval.plot.systems import System, attempts_in_words
 from bioeval.results.attributes import THRESHOLD_STUDY
 from bioeval.results.support import is_supported
 from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
@@ -617,7 +616,7 @@ def rates_table(rates: PageRates, is_of_several: bool, lines: HtmlLines) -> dict
     if len({x.node.task for x in curves}) > 1:
         keys["task"] = lambda curve: str(curve.dataset.attrs["task"])
     has_eer = all(_is_number(x.dataset, "eer") for x in curves)
-    attempts = {x: attempts_in_words(System("", x.dataset)) for x in curves}
+    attempts = {x: _attempts(x.dataset) for x in curves}
     people = {x: _people(x.dataset) for x in curves}
     different = {
         heading: texts
@@ -638,6 +637,13 @@ def rates_table(rates: PageRates, is_of_several: bool, lines: HtmlLines) -> dict
     sample = " of ".join(x for (x,) in (x for x in common if len(x) == 1) if x)
     notes = [*([f"{sample}."] if sample else []), *_notes(rates, is_of_several)]
     return {"heads": heads, "rows": rows, "note": " ".join(map(lines.write, notes))}
+
+
+def _attempts(dataset: xr.Dataset) -> str:
+    if not _is_number(dataset, "genuine_attempts") or not _is_number(dataset, "impostor_attempts"):
+        return ""
+    genuine, impostor = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
+    return f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
 
 
 def _people(dataset: xr.Dataset) -> str:

@@ -29,7 +29,7 @@ from bioeval.plot.rate_plots import (
 from bioeval.plot.systems import joined, value_or_nan
 from bioeval.results.support import is_supported
 from bioeval.results.variables import TARGETS, percent
-from bioeval.showing.text import Text, say
+from bioeval.showing.text import say
 
 # Ticks of an axis; above a half, they mirror the largest below it.
 _TICKS_IN_PER_CENT = (1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 5, 10, 20, 40, 60, 80, 90, 95, 99, 99.9)
@@ -66,6 +66,13 @@ class _Limits(NamedTuple):
     def contain(self, x: float, y: float) -> bool:
         return self.x[0] < x < self.x[1] and self.y[0] < y < self.y[1]
 
+    def are_crossed_by(self, x: np.ndarray, y: np.ndarray) -> bool:
+        """Whether a part of a curve in steps, (points,), is within the axes; `x` increases."""
+        ends, lower = np.append(x[1:], x[-1]), np.append(y[1:], y[-1])
+        across = (x < self.x[1]) & (ends > self.x[0]) & (y > self.y[0]) & (y < self.y[1])
+        down = (ends > self.x[0]) & (ends < self.x[1]) & (lower < self.y[1]) & (y > self.y[0])
+        return bool((across | down).any())
+
 
 @styled
 def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
@@ -97,12 +104,14 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     ax.set_xscale("function", **deviates)
     ax.set_yscale("function", **deviates)
     ax.set(xlim=limits.x, ylim=limits.y)
-    unseen: dict[str, Text] = {}
+    unseen: dict[str, str] = {}
     for curve in plot.defined:
         plot.line(curve, *by_far(curve.x, curve.y), **fold_lines(plot, curve))
         is_below = curve.y < limits.y[0]
         if ((curve.x < limits.x[0]) & is_below).any():
             unseen[curve.name] = "off the axes, both rates are smaller at one threshold"
+        elif not limits.are_crossed_by(*by_far(curve.x, curve.y)):
+            unseen[curve.name] = "off the axes, one rate is larger at each threshold"
         else:  # the band ends where the curve leaves the axes
             plot.band(curve, curve.x <= curve.x[is_below].min(initial=np.inf))
         at_eer = [value_or_nan(curve.system.dataset, f"{x}_at_eer") for x in ("far", "frr")]
@@ -120,6 +129,8 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
         is_shaded |= shade_below(
             axis, smallest_known(rates[k] for rates in [*map(smallest_rates, plot.systems)])
         )
+    if len(plot.curves) == 1:  # an empty figure names no curve
+        unseen = {x: joined(why, _with_eer(plot.curves[x]), by="; ") for x, why in unseen.items()}
     if limits.x == limits.y and not Style.look.is_flat:
         ax.set_aspect("equal")
     first, last = deviate([max(limits.x[0], limits.y[0]), min(limits.x[1], limits.y[1])]).tolist()

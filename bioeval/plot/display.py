@@ -23,7 +23,8 @@ from bioeval.plot.systems import (
     System,
     agreed,
     as_plot_text,
-    attempts_in_words,
+    by_system,
+    data_in_words,
     iso_terms,
     joined,
     kind_of,
@@ -44,6 +45,9 @@ FEW_POINTS = 40
 FIRST_MARK = 0.03  # where the first mark of the first line is
 NEXT_MARK = 0.05  # by how much the first mark of each next line is farther
 MARKS = 0.35  # distance between two marks
+
+# Names at the ends of lines take at most this part of the width of the axes.
+END_LABELS = 0.3
 
 # If several systems have more curves than this, the legend names each system and each kind of
 # curve once, instead of each curve.
@@ -128,10 +132,20 @@ class Display:
         x: Text = "",
         y: Text = "",
         ax: Axes | None = None,
+        systems: Sequence[System] | None = None,
+        *,
+        has_legend: bool = True,
     ) -> None:
-        """Write the title, one small line below it, the labels of the axes, and the legend."""
+        """Write the title, one small line below it, the labels of the axes, and the legend.
+
+        The line begins with the attempts and people of the `systems`: by default, of all systems
+        on the main axes.
+        """
         axes, write = ax or self.ax_, self.write
-        legend = plot_axes.labelled(axes, write(x), write(y), self._grows)
+        if systems is None:
+            systems = self.systems if axes is self.ax_ else []
+        caption = [*(by_system(systems, data_in_words) if systems else []), *caption]
+        legend = plot_axes.labelled(axes, write(x), write(y), self._grows, has_legend)
         if self._title is not None:
             heading = write(title)
             if self._title and axes is self.ax_:
@@ -139,7 +153,9 @@ class Display:
             plot_axes.titled(axes, heading, joined(*map(write, caption), by="; "))
         if axes is self.ax_:
             self.legend_ = legend
-            names = [] if legend is None else [x.get_text() for x in legend.get_texts()]
+            names = axes.get_legend_handles_labels()[1]
+            if legend is not None:
+                names = [x.get_text() for x in legend.get_texts()]
             below = joined(*map(write, caption), by="; ")
             words = joined(write(title), below, joined(*names), by=". ")
             self.caption = words.replace("\n", " ").replace("\\$", "$")
@@ -282,6 +298,10 @@ class Curves(Display):
             name: curve.system.colour(curve.hue, curve.shade) for name, curve in self.curves.items()
         }
         self.defined = [curve for curve in self.curves.values() if not curve.why_not]
+        #: Whether the legend names each system and each kind of curve once.
+        kinds = {self.write(curve.word) for curve in self.defined}
+        is_long = len(self.defined) > MOST_NAMED
+        self._is_abridged = len(self.systems) > 1 and len(kinds) > 1 and is_long
         whys = dict.fromkeys(self.write(curve.why_not) for curve in self.curves.values())
         self.why_empty = "" if self.defined else "; ".join(whys)
 
@@ -313,23 +333,26 @@ class Curves(Display):
         marked = len(x) <= FEW_POINTS if self.marked is None else self.marked
         defaults: dict[str, Any] = {"color": self._colours[curve.name], "linewidth": CURVE}
         defaults |= {"drawstyle": "steps-post", "solid_joinstyle": "miter"}
-        line_style = {**defaults, **self._marks(curve.dash, marked), **properties, **self.style}
+        line_style = {**defaults, **self._marks(curve, marked), **properties, **self.style}
         (self.lines_[curve.name],) = self.ax_.plot(x, y, **line_style)
 
-    def _marks(self, dash: int, marked: bool) -> dict[str, Any]:
-        """Return the dashes or marks that distinguish a line from other lines of its colour.
+    def _marks(self, curve: Curve, marked: bool) -> dict[str, Any]:
+        """Return the dashes and marks that distinguish a line from others, without its colour.
 
+        If several systems have several curves each, a system has its mark and a kind its dashes.
         Marks that are not at points are hollow, and apart from the marks of other curves.
         """
-        if not self.solid or len(self.curves) == 1:
+        if not self._is_abridged and (not self.solid or len(self.curves) == 1):
             mark: dict[str, Any] = {"marker": "o", "markersize": 3.2} if marked else {}
-            return {"linestyle": Style.dash(dash), **mark}
-        solid: dict[str, Any] = {"marker": Style.marker(dash), "markersize": 4.5, "linestyle": "-"}
+            return {"linestyle": Style.dash(curve.dash), **mark}
+        number = curve.hue if self._is_abridged else curve.dash
+        properties: dict[str, Any] = {"marker": Style.marker(number), "markersize": 4.5}
+        properties["linestyle"] = Style.dash(curve.dash) if self._is_abridged else "-"
         if marked:
-            return solid
-        first_mark = FIRST_MARK + NEXT_MARK * (dash % len(DASHES))
+            return properties
+        first_mark = FIRST_MARK + NEXT_MARK * (number % len(DASHES))
         hollow: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.2}
-        return {**solid, **hollow, "markevery": (first_mark, MARKS)}
+        return {**properties, **hollow, "markevery": (first_mark, MARKS)}
 
     def reference(self, x: Any, y: Any) -> None:
         """Draw a thin line with which curves are compared."""
@@ -365,48 +388,71 @@ class Curves(Display):
             dot = {"marker": "."} if len(line[0]) == 1 else {}
             self.ax_.plot(*line, **{**properties, **dot, **style})
 
-    def _numbers_of_candidates(self) -> list[Text]:
-        names: dict[str, list[str]] = {}  # of systems, by the words on their candidates
-        for system in self.systems:
-            names.setdefault(candidates_in_words(system.dataset.attrs), []).append(system.name)
-        if len(names) == 1:
-            return [*names]
-        return [joined(joined(*names[words]), words, by=": ") for words in names if words]
-
     def end(
         self,
         title: Text,
         x: Text,
         y: Text,
         *,
-        caption: Sequence[Text] | None = None,
+        caption: Sequence[Text] = (),
         last: Sequence[Text] = (),
         unseen: Mapping[str, Text] | None = None,
     ) -> Curves:
         """Write the words of the plot, and name its lines.
 
-        Below the title are the `caption`, by default the numbers of attempts if all systems have
-        the same, and the parts of the caption that come `last`. Curves that cannot be seen are
-        named with the reason, in the middle of the axes if no curve can be seen.
+        Below the title are the attempts and people, the `caption`, and the parts of the caption
+        that come `last`. Curves that cannot be seen are named with the reason, in the middle of the
+        axes if no curve can be seen.
         """
+        names = [system.name for system in self.systems]
+        shorter_names, shared = without_shared_parts(names)
+        self._name_lines(dict(zip(names, shorter_names, strict=True)))
         missing = self._missing_curves(unseen or {})
         absences = [joined(joined(*names), reason, by=": ") for reason, names in missing.items()]
         if sum(map(len, missing.values())) == len(self.curves):
             plot_axes.empty(self.ax_, "; ".join(missing if len(missing) == 1 else absences))
             absences = []
-        names = [system.name for system in self.systems]
-        shorter_names, shared = without_shared_parts(names)
-        self._name_lines(dict(zip(names, shorter_names, strict=True)))
-        if caption is None:
-            caption = [agreed(self.systems, attempts_in_words)]
-        caption = [*caption, f"names: {shared}" if shared else ""]
+        candidates = by_system(self.systems, lambda x: candidates_in_words(x.dataset.attrs))
+        caption = [*caption, f"names: {shared}" if shared else "", *candidates]
         self.finish(
             joined(self.write(title), task_in_title(self.systems), by=": "),
-            [*caption, *self._numbers_of_candidates(), *self._levels_of_bands(), *last, *absences],
+            [*caption, *self._levels_of_bands(), *last, *absences],
             self.named(x),
             self.named(y),
+            has_legend=not self._label_ends(),
         )
         return self
+
+    def _label_ends(self) -> bool:
+        """Name several systems at the right ends of their lines, if all names fit beside the axes.
+
+        Return whether they do: then no legend is needed.
+        """
+        lines = [line for line in self.lines_.values() if line.get_visible()]
+        has_layout = self.figure_.get_layout_engine() is not None
+        is_named_apart = len(self.ax_.get_legend_handles_labels()[0]) == len(lines)
+        if len(self.systems) < 2 or not is_named_apart or not has_layout or Style.look.is_flat:
+            return False
+        small, names = Style.look.small, [str(line.get_label()) for line in lines]
+        points = [
+            [x[-1] for x in line.get_data()] if len(line.get_xdata()) else [] for line in lines
+        ]
+        (_, right), (bottom, top) = self.ax_.get_xlim(), sorted(self.ax_.get_ylim())
+        ends = [x for x in points if x and bottom <= x[1] <= top]
+        if len(ends) < len(lines) or len({x for x, _ in ends}) > 1:
+            return False
+        places = self.ax_.transData.transform([*ends, (right, top)])  # pixels
+        width, height = plot_axes.room(self.ax_)
+        box = self.ax_.get_window_extent()
+        gaps = np.diff(np.sort(places[:-1, 1])) / box.height * height
+        is_at_right = places[-1, 0] - places[0, 0] < 0.05 * box.width
+        longest = plot_axes.LETTER * small * max(map(len, names))
+        if not is_at_right or gaps.min() < plot_axes.LINE * small or longest > END_LABELS * width:
+            return False
+        for line, end, name in zip(lines, ends, names, strict=True):
+            words: dict[str, Any] = {"va": "center", "color": line.get_color()}
+            plot_axes.note(self.ax_, name, end, (6, 0), annotation_clip=False, **words)
+        return True
 
     def _missing_curves(self, unseen: Mapping[str, Text]) -> dict[str, list[str]]:
         missing: dict[str, list[str]] = {}
@@ -433,7 +479,7 @@ class Curves(Display):
         """
         drawn = [self.curves[name] for name in self.lines_]
         kinds = {self.write(curve.word): curve for curve in drawn}
-        is_abridged = len(self.systems) > 1 and len(kinds) > 1 and len(drawn) > MOST_NAMED
+        is_abridged = self._is_abridged
         named_systems = set[str]()
         for curve in drawn:
             system = curve.system.name
@@ -443,7 +489,7 @@ class Curves(Display):
                 named_systems.add(system)
             self.lines_[curve.name].set_label(legend_text(joined(self.name, text)))
         for word, curve in kinds.items() if is_abridged else ():
-            self.ax_.plot([], [], color=Style.text, label=word, **self._marks(curve.dash, False))
+            self.ax_.plot([], [], color=Style.text, label=word, linestyle=Style.dash(curve.dash))
 
 
 def curves_of(data: Any, plot: str, x: str, y: Mapping[str, Text]) -> list[Curve]:

@@ -10,6 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bioeval.base.errors import counted
 from bioeval.plot import plot_axes
 from bioeval.plot.display import Display, threshold_label
 from bioeval.plot.plot_axes import in_per_cent, note, ticks_across
@@ -20,7 +21,7 @@ from bioeval.showing.cells import threshold_of
 from bioeval.showing.header import threshold_rule
 from bioeval.showing.messages import sentence_about
 from bioeval.showing.nodes import unit_of
-from bioeval.showing.text import Text, say
+from bioeval.showing.text import Term, Text, say
 from bioeval.showing.writers.lines import written
 from bioeval.stats.aggregate import aggregate
 from bioeval.studies.judged_threshold import folds_of, new_people, refusal_of
@@ -59,7 +60,7 @@ def folds(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     note_on_training = "" if ds.attrs["chosen_on"] == "given" else " (optimistic)"
     means = aggregate(ds, ("repeat", "fold"))
     means = means.assign({rate: means[rate].sel(statistic="mean") for rate in ("far", "frr")})
-    _draw_folds(
+    undefined = _draw_folds(
         plot,
         style,
         ds.sel(part="test"),
@@ -68,7 +69,7 @@ def folds(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
             f"training parts, mean{note_on_training}": means.sel(part="train"),
         },
     )
-    return _finish_folds(plot, str(ds.attrs["task"]), limits_in_words(ds.attrs))
+    return _finish_folds(plot, str(ds.attrs["task"]), limits_in_words(ds.attrs), *undefined)
 
 
 @styled
@@ -89,12 +90,12 @@ def threshold_study(data: Any, ax: Axes | Figure | None = None, **style: Any) ->
         f"expected of {new_people(ds)}": ds.sel(part="test"),
         "where it was chosen (optimistic)": chosen,
     }
-    _draw_folds(plot, style, folds_of(ds), points)
+    undefined = _draw_folds(plot, style, folds_of(ds), points)
     level = f"{100 * float(ds.attrs['confidence']):g} %"
     bars = [f"filled: {level} interval of the mean over folds (Nadeau and Bengio)"]
     if np.isfinite(chosen["far_low"] + chosen["frr_low"]):
         bars.append(f"hollow: {level} interval at this threshold, by people")
-    return _finish_folds(plot, say("{far} and {frr} of a threshold"), *bars)
+    return _finish_folds(plot, say("{far} and {frr} of a threshold"), *bars, *undefined)
 
 
 def _draw_folds(
@@ -102,10 +103,11 @@ def _draw_folds(
     style: Mapping[str, Any],
     folds: xr.Dataset,
     points: Mapping[str, xr.Dataset],
-) -> None:
+) -> list[Text]:
     """Draw FAR and FRR of each fold, and two points by their labels, in the order of `_LOOKS`.
 
-    The `points` have ``far`` and ``frr``, and may have their limits.
+    The `points` have ``far`` and ``frr``, and may have their limits. Return in words the rates that
+    are not defined in all folds.
     """
     ax, ds = plot.ax_, plot.systems[0].dataset
     far, frr = (folds[rate].values.ravel() for rate in ("far", "frr"))
@@ -129,6 +131,17 @@ def _draw_folds(
     ax.yaxis.set_major_formatter(in_per_cent)
     if not np.isfinite(far + frr).any():
         plot.empty("No fold has attempts of both classes")
+    return [
+        say("{rate} is defined in {part}", rate=Term(name), part=part)
+        for name, rates in (("far", far), ("frr", frr))
+        if (part := part_of_folds(rates, len(rates), unit_of(ds.attrs)))
+    ]
+
+
+def part_of_folds(rates: np.ndarray, folds: int, unit: str) -> str:
+    """Return in how many of all folds a rate is defined, in words; empty if in all of them."""
+    defined = int(np.isfinite(rates).sum())
+    return "" if defined == folds else f"{defined:,} of {counted(folds, f'{unit}s')}"
 
 
 def _draw_point(plot: Display, point: xr.Dataset, label: str, **style: Any) -> None:
@@ -144,7 +157,7 @@ def _draw_point(plot: Display, point: xr.Dataset, label: str, **style: Any) -> N
     drawn.lines[0].set_label(label)  # the legend shows the point without its bars
 
 
-def _finish_folds(plot: Display, title: Text, *bars: str) -> Display:
+def _finish_folds(plot: Display, title: Text, *bars: Text) -> Display:
     x_label = plot.named(say("False accept rate, {far}"))
     y_label = plot.named(say("False reject rate, {frr}"))
     plot.finish(plot.of_system(title), bars, x_label, y_label)
@@ -173,10 +186,14 @@ def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display
     """
     plot = Display(pick(data, "assured", single=True), ax, style)
     ax, ds = plot.ax_, plot.systems[0].dataset
+    refusal = refusal_of(ds)
     if ds.sizes["point"] < 2:
-        refusal = refusal_of(ds)
-        alone = "only one threshold was evaluated"
+        threshold = written(threshold_of(ds, "assured_threshold"))
+        alone = f"only one threshold was evaluated, {threshold}: it is assured"
         plot.empty(alone if refusal is None else sentence_about(refusal))
+        plot.finish(plot.of_system("Assured threshold"))
+        ax.set(xticks=[], yticks=[])
+        return plot
     _draw_rates_of_points(plot, style)
     target = threshold_rule(ds.attrs).values[0]
     ax.axhline(target, color=Style.rule, linewidth=1.0, zorder=1)
@@ -199,6 +216,8 @@ def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display
     plot_axes.log_axis(ax, "y", float(low), min(1.0, float(high)))
     labels = threshold_label(ds.attrs["kind"]), say("Error rate: {far}, {frr}")
     caption = [f"estimated, for {ds.attrs['assured_for']}"]
+    if not np.isfinite(float(ds["assured_threshold"])):
+        caption.append("no threshold is assured")
     plot.finish(plot.of_system("Assured threshold"), caption, *labels)
     return plot
 
@@ -215,7 +234,7 @@ def _draw_rates_of_points(plot: Display, style: Mapping[str, Any]) -> None:
         rates = ds[f"point_{name}"].values
         if np.isfinite(rates).any():
             line: dict[str, Any] = {"color": Style.colour(hue), "linestyle": dash, "linewidth": 1.8}
-            label_drawn = plot.write(label)
+            label_drawn = plot.write(label) + ": 0 at each threshold" * (not np.nanmax(rates))
             plot.ax_.plot(
                 ds["point_threshold"].values, rates, label=label_drawn, **{**line, **style}
             )

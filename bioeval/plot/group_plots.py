@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from bioeval.base.errors import short_name
 from bioeval.plot.display import Display
 from bioeval.plot.plot_axes import LETTER, colour_bar, in_per_cent, note, room
 from bioeval.plot.plot_style import CURVE, THIN, Style, styled
-from bioeval.plot.systems import as_plot_text, pick
+from bioeval.plot.systems import as_plot_text, pick, value_or_nan
 from bioeval.results.variables import percent
 from bioeval.showing.header import rule_of
 from bioeval.showing.text import Text, say
@@ -42,9 +41,8 @@ BEYOND = 1.06  # factor by which an axis of rates is longer than matplotlib make
 # Beyond this part of the axis, the text on the rate of all groups is at the left of its line.
 TO_THE_RIGHT = 0.6
 
-# A scale of colours for a single rate extends to both sides of the rate by this factor.
-AROUND = 1.5
-ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"  # colours of a FAR of 0, and of an undefined FAR
+# Colours of FAR, from white at 0, so that equal groups look alike; and of an undefined FAR.
+COLOURS, UNDEFINED = "Blues", "#d4d4d4"
 
 HOLLOW = "hollow: few people or errors"
 
@@ -57,7 +55,7 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
 
     Groups are in the order of their names, with their subjects in brackets, never in that of their
     rates. Hollow points and asterisks mark rates that rest on fewer than 30 subjects or 30 expected
-    errors. FAR is on a logarithmic scale of colours; cells of 0 are white, undefined ones grey.
+    errors. The colours of FAR begin at 0, which is white; grey cells are not defined.
 
     Parameters
     ----------
@@ -86,6 +84,7 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     left.set_yticks(positions, [f"{name} ({number:,})" for name, number in rows])
     caption: list[Text] = [say("at {rule}", rule=rule_of(ds.attrs))]
     caption += [HOLLOW] * bool(ds["frr_flagged"].any())
+    caption.append(_test_in_words(ds, "frr"))
     plot.finish(
         plot.of_system(say("{frr} by group")), caption, plot.named(say("False reject rate, {frr}"))
     )
@@ -102,31 +101,29 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         in_cells = ds.sizes["group"] <= MOST_CELLS[Style.look.width is not None]
         right.grid(False)
         right.set_facecolor(UNDEFINED)
-        colours = colormaps["cividis"].with_extremes(under=ZERO)
         far = ds["far"].values
-        positive = far[far > 0]
-        low, high = (positive.min(), positive.max()) if len(positive) else (0.5, 1.0)
-        norm = LogNorm(low / AROUND, high * AROUND) if low == high else LogNorm(low, high)
-        in_range = np.where(far == 0, low / 2, far)
-        image = right.imshow(in_range, colours, norm, aspect="auto", interpolation="nearest")
+        norm = Normalize(0, float(np.nanmax(far, initial=0.0)) or 1.0)
+        image = right.imshow(far, COLOURS, norm, aspect="auto", interpolation="nearest")
         if in_cells:
             _write_rates(right, far, ds["far_flagged"].values, norm)
-        elif len(positive):
-            bar = colour_bar(right, image)
-            bar.ax.yaxis.set_major_formatter(in_per_cent)
-            bar.ax.yaxis.set_minor_formatter("")
-            if high < 10 * low:  # no power of ten may be inside
-                bar.set_ticks([low, (low * high) ** 0.5, high])
+        bar = colour_bar(right, image)
+        bar.ax.yaxis.set_major_formatter(in_per_cent)
         longest_name = max(map(len, names.values())) * LETTER * Style.look.small
         is_vertical = longest_name > room(right)[0] / len(names) - 4
         right.set_xticks([*names], [*names.values()], rotation=90 * is_vertical)
-        legend = "white: 0; grey: not defined"
-        if in_cells:
-            legend = "*: few people or errors" * bool(ds["far_flagged"].any())
+        legend = ["*: few people or errors"] * (in_cells and bool(ds["far_flagged"].any()))
+        legend.append(_test_in_words(ds, "far"))
+        legend += ["grey: not defined"] * bool(np.isnan(far).any())
         title = say("{far} by pair of groups{unit}", unit=" (%)" if in_cells else "")
         y_label = "Group of the probe" if Style.look.is_narrow else ""
-        plot.finish(title, [legend], "Group of the claimed subject", y_label, right)
+        plot.finish(title, legend, "Group of the claimed subject", y_label, right)
     return plot
+
+
+def _test_in_words(ds: xr.Dataset, rate: str) -> Text:
+    p = value_or_nan(ds, f"{rate}_groups_p")
+    within = " within groups" * (rate == "far")
+    return "" if np.isnan(p) else f"equal groups: p = {p:.2g}{within}"
 
 
 def _size_in_inches(groups: int) -> tuple[float, float]:
@@ -174,10 +171,10 @@ def _draw_rates(
     ax.xaxis.set_major_formatter(in_per_cent)
 
 
-def _write_rates(ax: Axes, far: np.ndarray, flagged: np.ndarray, norm: LogNorm) -> None:
+def _write_rates(ax: Axes, far: np.ndarray, flagged: np.ndarray, norm: Normalize) -> None:
     for (i, j), rate in np.ndenumerate(far):
         text = percent(rate, "fine").removesuffix(" %") if rate else "0"
         text = "n/a" if np.isnan(rate) else f"{text}{'*' * flagged[i, j]}"
-        is_dark = rate > 0 and norm(rate) < 0.5
+        is_dark = norm(rate) > 0.6
         letters: dict[str, Any] = {"color": "white" if is_dark else Style.text}
         ax.text(j, i, text, ha="center", va="center", fontsize=Style.look.small, **letters)

@@ -155,7 +155,9 @@ def titled(ax: Axes, title: str, caption: str = "") -> None:
         note(ax, lines, (0, 1), (0, 5), annotation_clip=False, **place)
 
 
-def labelled(ax: Axes, x: str, y: str, grow: bool = False) -> Legend | None:
+def labelled(
+    ax: Axes, x: str, y: str, grow: bool = False, has_legend: bool = True
+) -> Legend | None:
     """Label both axes, and name the labelled artists in a legend, for which a figure may `grow`.
 
     The legend is made twice, since the label at the left changes the room for it.
@@ -163,11 +165,11 @@ def labelled(ax: Axes, x: str, y: str, grow: bool = False) -> Legend | None:
     size = Style.look.label
     properties: dict[str, Any] = {"fontsize": size, "color": Style.text}
     size_before = figure_of(ax).get_size_inches().tolist()
-    _, height = name_artists(ax, grow)
+    height = name_artists(ax, grow)[1] if has_legend else 0.0
     has_grown = figure_of(ax).get_size_inches().tolist() != size_before
     ax.set_ylabel(folded(y, room(ax)[1] - height, size), loc="bottom", **properties)
     ax.set_xlabel(folded(x, room(ax)[0], size), loc="left", **properties)
-    return name_artists(ax, grow, has_grown)[0]
+    return name_artists(ax, grow, has_grown)[0] if has_legend else None
 
 
 def make_room(figure: Figure, legend: Legend) -> None:
@@ -260,7 +262,7 @@ def colour_bar(ax: Axes, colours: Any, label: str = "") -> Colorbar:
 def empty(ax: Axes, text: str) -> None:
     """Write in the middle of empty axes why nothing is drawn."""
     for drawn in ax.lines:
-        drawn.set_visible(False)
+        drawn.set(visible=False, label="_nolegend_")
     ax.grid(False)
     size = Style.look.label
     words = folded(sentence(text), 0.8 * room(ax)[0], size)
@@ -294,7 +296,9 @@ def rank_axis(ax: Axes, last: int, first: int = 1, log: bool | None = None) -> N
     if last > LINEAR_RANKS if log is None else log:
         margin = (last / first) ** 0.02
         ax.set(xscale="log", xlim=(first / margin, last * margin))
-        ax.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        ranks = [x * 10**k for k in range(len(str(last))) for x in (1, 2, 5)]
+        ranks = [*range(first, last + 1)] if last - first < FEW_RANKS else ranks
+        ax.xaxis.set_major_locator(ticker.FixedLocator(ranks))
         ax.xaxis.set_minor_locator(ticker.NullLocator())
     else:
         margin = 0.02 * max(last - first, 1)

@@ -43,8 +43,11 @@ DASHES: tuple[Any, ...] = (
     (0, (3, 1.4)),
     (0, (6, 1.6, 1.2, 1.6, 1.2, 1.6)),
     (0, (10, 3)),
+    (0, (10, 2, 3, 2)),
+    (0, (1.2, 3.2)),
+    (0, (10, 1.6, 1.2, 1.6, 1.2, 1.6, 1.2, 1.6)),
 )
-MARKERS = ("s", "^", "D", "v", "P", "X", "<")
+MARKERS = ("s", "^", "D", "v", "P", "X", "<", "o", "*", "p")
 
 GRID, SHADE = "#e8e8e8", "#f3f3f3"  # colours of the grid, and of a shaded part of the axes
 SIZE, SQUARE = (6.4, 4.8), (5.8, 6.0)  # of a figure, in inches
@@ -198,13 +201,13 @@ class Style:
 
     @staticmethod
     def dash(number: int) -> Any:
-        """Return the line style of a curve by its number; it shifts when the colours repeat."""
-        return DASHES[(number + number // len(PALETTE)) % len(DASHES)]
+        """Return the line style of a curve by its number; ten differ."""
+        return DASHES[number % len(DASHES)]
 
     @staticmethod
     def marker(number: int) -> str:
-        """Return the marker of a solid curve by its number; it shifts when the colours repeat."""
-        return MARKERS[(number + number // len(PALETTE)) % len(MARKERS)]
+        """Return the marker of a solid curve by its number; ten differ."""
+        return MARKERS[number % len(MARKERS)]
 
 
 P = ParamSpec("P")

@@ -13,7 +13,7 @@ from bioeval.base.errors import DataError, short_name
 from bioeval.plot import plot_axes
 from bioeval.plot.display import Display
 from bioeval.plot.plot_style import CURVE, RGB, Style, styled
-from bioeval.plot.systems import as_plot_text, labels_of, pick
+from bioeval.plot.systems import as_plot_text, joined, labels_of, pick
 from bioeval.showing.text import Text, say
 from bioeval.studies.compare import MeasureOfSystems, measures_of
 
@@ -89,7 +89,10 @@ def ranking(
     level: Text = ""
     if ranked.limited:
         level = say("{level:rate} intervals", level=float(ds.attrs["confidence"]))
-    plot.finish(plot.of_system(say("Ranking by {measure}", measure=ranked.name)), [level], label)
+    missing = [x for i, x in enumerate(ranked.systems) if np.isnan(ranked.number("", i))]
+    undefined = f"not defined: {as_plot_text(joined(*missing))}" if missing else ""
+    title = plot.of_system(say("Ranking by {measure}", measure=ranked.name))
+    plot.finish(title, [level, undefined], label)
     note = "" if Style.look.is_narrow else "a shared letter: not told apart"
     plot.finish("Rank", [note], "1 is the best", ax=right)
     return plot

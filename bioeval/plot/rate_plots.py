@@ -37,6 +37,8 @@ LARGEST_BEGIN = 0.1  # begins at most here, so that it has a decade
 BEGIN_OF_UNKNOWN = 1e-3  # begins here if no smallest rate is known
 ABOVE_1 = 1.3  # ends above 1 by this factor
 
+VISIBLE = 0.01  # difference of two areas
+
 SHADED = "shaded: below one attempt"
 FAR = say("False accept rate, {far}")
 
@@ -181,6 +183,16 @@ def _draw_against_far(plot: Curves, log: bool) -> list[str]:
     return caption
 
 
+def _area_of_ties(plot: Curves) -> str:
+    """Return why the area below the steps of a ROC is not its AUC, if scores tie so often."""
+    for curve in plot.defined:
+        far, gar = by_far(curve.x, curve.y)
+        auc = value_or_nan(curve.system.dataset, "auc")
+        if auc - float(np.diff(far) @ gar[:-1]) > VISIBLE:
+            return "scores tie: the area below the steps is less than AUC, which counts a tie half"
+    return ""
+
+
 @styled
 def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **style: Any) -> Curves:
     """Draw the ROC: GAR against FAR over all thresholds.
@@ -227,7 +239,7 @@ def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **styl
         if not Style.look.is_flat:
             plot.ax_.set_box_aspect(1)
     y = say("Genuine accept rate, {gar}")
-    return plot.end("ROC", FAR, y, last=last)
+    return plot.end("ROC", FAR, y, last=[*last, _area_of_ties(plot)])
 
 
 @styled
@@ -289,13 +301,14 @@ def error_rates(
     curves = curves_of(data, "error_rates", "threshold", {"far": Term("far"), "frr": Term("frr")})
     plot = Curves("error_rates", curves, ax, style)
     label = plot.over_thresholds(log)
+    unseen = {c.name: "0 at each threshold" for c in plot.defined if log and not c.y.any()}
     if log:
         rates = [rate for system in plot.systems for rate in smallest_rates(system)]
         smallest = smallest_known([LARGEST_BEGIN, *rates])
         plot_axes.log_axis(plot.ax_, "y", smallest / BELOW_SMALLEST, ABOVE_1)
     for number, system in enumerate(plot.systems):
         _mark_eer(plot, system, Style.text if len(plot.systems) == 1 else system.colour(number))
-    return plot.end("Error rates", label, plot.named("Error rate", "far", "frr"))
+    return plot.end("Error rates", label, plot.named("Error rate", "far", "frr"), unseen=unseen)
 
 
 def _mark_eer(plot: Curves, system: System, colour: Any) -> None:

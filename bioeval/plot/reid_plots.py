@@ -12,11 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bioeval.base.arguments import require_integer
+from bioeval.base.errors import counted
 from bioeval.plot import plot_axes
 from bioeval.plot.display import Curve, Curves, Display, curves_by_rank, curves_of, numbered
 from bioeval.plot.plot_axes import label_rows
 from bioeval.plot.plot_style import CURVE, OUTLINE, Style, styled
-from bioeval.plot.systems import System, agreed, labelled, pick
+from bioeval.plot.systems import System, agreed, by_system, labelled, pick
 from bioeval.showing.text import Term, say
 from bioeval.showing.writers.numbers import threshold_text
 
@@ -66,15 +67,11 @@ def cmc(
     plot_axes.rate_axis(plot.ax_, min((float(x[0]) for x in arrays), default=0.0))
     cms = plot.write(say("Cumulative match score, {cms}(k)"))
     label = "Queries matched at rank k or better, CMC(k)" if of_queries else cms
-    return plot.end("CMC", "Rank k", label, caption=_convention_in_words(systems) or None)
+    return plot.end("CMC", "Rank k", label, caption=_conventions(systems))
 
 
-def _convention_in_words(systems: Sequence[System]) -> list[str]:
-    """Return the convention of re-identification and its queries, as far as all systems agree."""
-    if "queries" not in systems[0].dataset:
-        return []
-    queries = agreed(systems, lambda system: f"{int(system.dataset['queries']):,} queries")
-    return [agreed(systems, lambda system: system.text_of("convention")), queries]
+def _conventions(systems: Sequence[System]) -> list[str]:
+    return by_system(systems, lambda system: system.text_of("convention"))
 
 
 @styled
@@ -126,7 +123,7 @@ def precision_recall(data: Any, ax: Axes | Figure | None = None, **style: Any) -
     plot = Curves("precision_recall", curves, ax, style, marked=True)
     plot.draw()
     labels = "Recall", "Interpolated precision"
-    return plot.end("Precision and recall", *labels, caption=_convention_in_words(plot.systems))
+    return plot.end("Precision and recall", *labels, caption=_conventions(plot.systems))
 
 
 @styled
@@ -155,7 +152,7 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
             plot.ax_.plot(*best_point, "o", markersize=5, color=colour, zorder=4)
     spans = agreed(plot.systems, lambda system: system.text_of("normalised_span"))
     scaled = "distances scaled to 0 ... 1" if spans == "1.0" else ""
-    caption = [agreed(plot.systems, lambda system: system.text_of("convention")), scaled]
+    caption = [*_conventions(plot.systems), scaled]
     return plot.end("", "Threshold τ", "Mean rate: mReP, mFR", caption=caption)
 
 
@@ -230,7 +227,8 @@ def ranked_lists(
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)
     label_rows(ax, [("\n" if Style.look.width else "; ").join(each) for each in words])
-    plot.finish(plot.of_system("Ranked lists"), ["filled: a match"], "Rank k")
+    caption = [counted(queries, "queries"), "filled: a match"]
+    plot.finish(plot.of_system("Ranked lists"), caption, "Rank k")
     return plot
 
 

@@ -20,9 +20,7 @@ from bioeval.plot.display import MOST_NAMED, Display, legend_text
 from bioeval.plot.plot_style import LOOKS, OUTLINE, SIZE, Style, styled
 from bioeval.plot.systems import (
     System,
-    agreed,
     as_plot_text,
-    attempts_in_words,
     joined,
     kind_of,
     labelled,
@@ -134,12 +132,13 @@ def draw_histograms(
             axes.set(xticks=[], yticks=[])
             plot.empty("; ".join(missing))
         absences = [] if is_empty else outlines.missing
-        caption = [agreed([*of_panel], attempts_in_words), outlines.off_axis, *absences]
+        caption = [outlines.off_axis, *absences]
         heading = "Genuine and impostor scores"
         if in_panels:
             (system,) = of_panel
             heading = f"{heading}: {system.name}" if axes is plot.ax_ else system.name
-        plot.finish(heading, caption, _score_label(kind), "Density within each class", axes)
+        labels = _score_label(kind), "Density within each class"
+        plot.finish(heading, caption, *labels, axes, [*of_panel])
     return plot
 
 

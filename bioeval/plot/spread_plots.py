@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,14 +15,14 @@ from matplotlib.figure import Figure
 from bioeval.base.errors import counted
 from bioeval.plot import plot_axes
 from bioeval.plot.display import Curve, Curves, Display
-from bioeval.plot.fold_plots import limits_in_words
+from bioeval.plot.fold_plots import limits_in_words, part_of_folds
 from bioeval.plot.plot_style import BOTH, CURVE, THIN, Style, styled
-from bioeval.plot.systems import System, as_plot_text, pick
+from bioeval.plot.systems import System, as_plot_text, joined, pick
 from bioeval.showing.labels import label_of
 from bioeval.showing.nodes import OVER, Node, unit_of
 from bioeval.showing.rows import Row, rows_of
 from bioeval.showing.terms import task_of
-from bioeval.showing.text import Text, say
+from bioeval.showing.text import Term, Text, say
 from bioeval.showing.writers.lines import Lines
 from bioeval.stats.aggregate import aggregate
 
@@ -161,25 +161,34 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     systems = pick(data, "spread", single=True)
     ds = systems[0].dataset
     rows = _spreads_of_measures(ds)
+    folds = math.prod(ds.sizes[dim] for dim in OVER if dim in ds.sizes)
+    is_in_rows = {row.name for row in rows}
+    undefined = [
+        say("{rate} is defined in no {unit}", rate=Term(rate), unit=unit_of(ds.attrs))
+        for rate in ("far", "frr")
+        if rate in ds and rate not in is_in_rows and {*ds[rate].dims} <= {*OVER, "part"}
+    ]
     size = WIDTH, HEIGHT_WITHOUT_ROWS + HEIGHT_OF_ROW * max(len(rows), FEWEST_ROWS)
     plot = Display(systems, ax, style, size, drawn={row.label: row.values for row in rows})
     ax = plot.ax_
     ax.set(xlim=SCALE, ylim=(max(len(rows), 1) - BELOW_LAST, -ABOVE_FIRST), xticks=[])
     ax.grid(False)
     ax.spines[["left", "bottom"]].set_visible(False)
+    units = [row.about["units"] for row in rows]
     for position, row in enumerate(rows):
-        _draw_row(ax, position, row, style)
+        of_unit = [x for x, unit in zip(rows, units, strict=True) if unit == units[position]]
+        is_last = row is of_unit[-1]
+        _draw_row(ax, position, row, _Scale.from_rows(of_unit), style, is_last=is_last)
     ax.set_yticks(range(len(rows)), [as_plot_text(row.label) for row in rows])
     ax.tick_params(axis="y", length=0)
-    plot_axes.label_rows(ax, [_mean_and_interval(row) for row in rows])
+    plot_axes.label_rows(ax, [_mean_and_interval(row, folds, unit_of(ds.attrs)) for row in rows])
     if not rows:
         plot.empty("No scalar is defined in any fold")
-    folds = math.prod(ds.sizes[dim] for dim in OVER if dim in ds.sizes)
     intervals = "intervals: the middle 95 %"
     if "partitions" not in ds.attrs:
         intervals = limits_in_words(ds.attrs)
     has_limits = any(np.isfinite(row.low) for row in rows)
-    caption = [counted(folds, f"{unit_of(ds.attrs)}s"), *[intervals] * has_limits]
+    caption = [counted(folds, f"{unit_of(ds.attrs)}s"), *[intervals] * has_limits, *undefined]
     plot.finish(plot.of_system(str(ds.attrs["task"])), caption)
     return plot
 
@@ -233,16 +242,21 @@ def _by_place(rows: Iterable[Row]) -> dict[Any, list[Row]]:
 
 
 class _Scale(NamedTuple):
-    """The axis of a row: from 0, the least number, to 1, the largest; a single one is at 0.5."""
+    """The axis of all rows of one unit: from 0, the least number, to 1, the largest.
+
+    Rates begin at 0, unless all are above a half. A single number is at 0.5.
+    """
 
     least: float
     width: float  # from the least to the largest number
 
     @classmethod
-    def from_row(cls, row: _Spread) -> _Scale:
-        numbers = np.array([row.mean, row.low, row.high, *row.values])
-        least = np.nanmin(numbers)
-        return cls(least, np.nanmax(numbers) - least)
+    def from_rows(cls, rows: Sequence[_Spread]) -> _Scale:
+        numbers = np.array([x for row in rows for x in (row.mean, row.low, row.high, *row.values)])
+        least, largest = np.nanmin(numbers), np.nanmax(numbers)
+        if rows[0].about["units"] == "proportion" and least <= 0.5:
+            least, largest = min(least, 0.0), largest or 0.01
+        return cls(least, largest - least)
 
     def positions(self, numbers: Any) -> np.ndarray:
         shift = np.asarray(numbers) - self.least
@@ -253,8 +267,15 @@ class _Scale(NamedTuple):
         return {0.0: self.least, 1.0: self.least + self.width} if self.width else {0.5: self.least}
 
 
-def _draw_row(ax: Axes, row_number: int, row: _Spread, style: Mapping[str, Any]) -> None:
-    scale = _Scale.from_row(row)
+def _draw_row(
+    ax: Axes,
+    row_number: int,
+    row: _Spread,
+    scale: _Scale,
+    style: Mapping[str, Any],
+    *,
+    is_last: bool,
+) -> None:
     axis_y, mean_y, ends_y = (row_number + shift for shift in (AXIS_AT, MEAN_AT, ENDS_AT))
     counts, edges = np.histogram(scale.positions(row.values), BARS, (0, 1))
     heights = HIGHEST_BAR * counts / counts.max()
@@ -268,15 +289,16 @@ def _draw_row(ax: Axes, row_number: int, row: _Spread, style: Mapping[str, Any])
     ax.plot([0, 1], [axis_y] * 2, color=Style.rule, linewidth=THIN, zorder=1)
     sides = {0.0: "left", 0.5: "center", 1.0: "right"}
     words: dict[str, Any] = {"va": "top", "color": Style.text, "fontsize": Style.look.small}
-    for position, number in scale.ends.items():
+    for position, number in scale.ends.items() if is_last else ():
         ax.text(position, ends_y, _in_decimals(row, number), ha=sides[position], **words)
 
 
-def _mean_and_interval(row: _Spread) -> str:
+def _mean_and_interval(row: _Spread, folds: int, unit: str) -> str:
     interval = ""
     if np.isfinite([row.low, row.high]).all():
         interval = f" [{_in_decimals(row, row.low)}, {_in_decimals(row, row.high)}]"
-    return f"{_in_decimals(row, row.mean)}{interval}"
+    part = part_of_folds(row.values, folds, unit)
+    return joined(f"{_in_decimals(row, row.mean)}{interval}", part, by="\n")
 
 
 def _in_decimals(row: _Spread, value: float) -> str:

@@ -17,6 +17,7 @@ from bioeval.plot.plot_style import RGB, Style
 from bioeval.plot.registry import PLOTS, Needs, Plot
 from bioeval.results.attributes import THRESHOLD_STUDY, require_schema
 from bioeval.showing.nodes import datasets, distinct_tasks
+from bioeval.showing.sizes import sample_size, sides_in_words
 from bioeval.showing.terms import RATES, is_term, task_of
 from bioeval.showing.text import Term, Text, say
 from bioeval.showing.writers.lines import Lines
@@ -299,13 +300,38 @@ def attempts(dataset: xr.Dataset, role: str) -> int | None:
     return None
 
 
-def attempts_in_words(system: System) -> str:
-    """Return the numbers of attempts of a system in words; an empty text if unknown."""
-    dataset = system.dataset
-    genuine, impostor = attempts(dataset, "genuine"), attempts(dataset, "impostor")
-    if "genuine_attempts" in dataset and None not in (genuine, impostor):
-        return f"{genuine:,} genuine and {counted(impostor or 0, 'impostor attempts')}"
-    return "" if genuine is None else counted(genuine, "probes")
+def data_in_words(system: System) -> str:
+    """Return the attempts and people of a system in words, and the gallery of an identification."""
+    dataset, attrs = system.dataset, system.dataset.attrs
+    if "claimed_group" in dataset.dims or attrs.get("result_type") == "groups":
+        dataset = dataset.isel(group=-1, claimed_group=-1, missing_dims="ignore")
+    words = lines_of(dataset).write(sample_size(dataset))
+    people = int(attrs.get("probe_subjects", 0))
+    if words and "subject" not in words and people:
+        words += f"{',' * ('fold' in dataset.dims)} of {counted(people, 'subjects')}"
+    gallery = ""
+    if "rank" in dataset.dims and "gallery_templates" in attrs:
+        templates, subjects = (int(attrs.get(f"gallery_{x}", 0)) for x in ("templates", "subjects"))
+        gallery = f"gallery: {counted(templates, 'templates')}"
+        gallery += f" of {counted(subjects, 'subjects')}" * bool(subjects)
+        if attrs.get("result_type") == "gallery-size":
+            gallery = ""
+    return joined(words or sides_in_words(attrs), gallery, by="; ")
+
+
+def by_system(systems: Sequence[System], words: Callable[[System], str]) -> list[str]:
+    """Return the words about each system, said once where systems have the same.
+
+    Of more than two different words, none is said but that systems differ.
+    """
+    names: dict[str, list[str]] = {}
+    for system in systems:
+        names.setdefault(words(system), []).append(system.name)
+    if len(names) == 1:
+        return [*names]
+    if len(names) > 2:
+        return ["systems differ in their attempts"]
+    return [joined(joined(*names[text]), text, by=": ") for text in names if text]
 
 
 def value_or_nan(dataset: xr.Dataset, name: str) -> float:

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 
-from bioeval.base.errors import counted
 from bioeval.plot.display import Display
 from bioeval.plot.plot_axes import note
 from bioeval.plot.plot_style import THIN, Style, styled
@@ -79,10 +78,11 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         ax.text(0.5, 0.5, why_empty, transform=ax.transAxes, ha="center")
     worst = list[int]()
     for errors, rates in zip(ds["errors"].values, ds["rate"].values, strict=True):
-        worst += highest_rates(errors, rates, NAMED)
+        ranked = highest_rates(errors, rates, len(rates))
+        if len({rates[i] for i in ranked[: NAMED + 1]}) > 1 or len(ranked) <= NAMED:
+            worst += ranked[:NAMED]  # more who all have the highest rate are not named
     worst = [i for i in list(dict.fromkeys(worst)) if is_placed[i]]
     caption = [
-        counted(number, "subjects"),
         f"dashed: best and worst {100 * quantile:g} %",
         "named: highest error rates" if worst else "",
     ]
