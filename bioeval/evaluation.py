@@ -13,6 +13,7 @@ from bioeval.base.progress import rows_reported
 from bioeval.protocol.card import Protocol
 from bioeval.results.attributes import tree_above, tree_of
 from bioeval.results.stacking import over_galleries
+from bioeval.results.support import note_asked_targets
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import threads_for
 from bioeval.showing.messages import warns_of_doubts
@@ -110,8 +111,12 @@ def evaluate(
     )
     with rows_reported():
         if isinstance(scores, Mapping):
-            return _evaluate_systems(scores, protocol, options)
-        return _evaluate_system(scores, protocol, options)
+            tree = _evaluate_systems(scores, protocol, options)
+        else:
+            tree = _evaluate_system(scores, protocol, options)
+    if far_targets is not None:
+        note_asked_targets(tree)
+    return tree
 
 
 def _evaluate_systems(

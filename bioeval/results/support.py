@@ -81,6 +81,17 @@ def is_supported(dataset: xr.Dataset, name: str, labels: Mapping[str, Any]) -> b
     return not (values == 0).any()
 
 
+def note_asked_targets(result: xr.Dataset | xr.DataTree) -> None:
+    """Note in a result that its FAR targets were asked for by name, even the usual ones.
+
+    Such targets are shown whether the data support them or not.
+    """
+    for node in result.subtree if isinstance(result, xr.DataTree) else [result]:
+        if "far_target" in node.coords:
+            targets = node.coords["far_target"].values.tolist()
+            node.attrs["report_far_targets"] = " ".join(map(repr, targets))
+
+
 def searching_people(about: Provenance, impostors: ImpostorProbes) -> int | None:
     """Return the number of people of the non-mated searches of a role.
 

@@ -222,7 +222,10 @@ def message_as_data(message: Message) -> dict[str, Any]:
 
 
 #: Attributes that are of no use to a program, or in another place of the document.
-_NOT_IN_JSON = ("messages", "bioeval_version", "schema", "report_ranks", "report_thresholds")
+_NOT_IN_JSON = (
+    *("messages", "bioeval_version", "schema"),
+    *("report_ranks", "report_thresholds", "report_far_targets"),
+)
 
 #: Columns of a table of curves, at most, that one variable has for its places along other axes.
 _MOST_COLUMNS = 100

@@ -217,12 +217,16 @@ class Row:
 
     @property
     def is_asked(self) -> bool:
-        """Whether its threshold was asked for, or its target, which is none of the usual ones.
+        """Whether its threshold or its target was asked for.
+
+        A result without a note of it was asked for any targets but the usual ones.
 
         Such a number is shown even if the data do not support it.
         """
         dataset = self.node.dataset
         if self.at == "far_target":
+            if "report_far_targets" in dataset.attrs:
+                return True
             targets = {*dataset.variables["far_target"].values.tolist()}
             return not {*FAR_TARGETS} <= targets <= {*FAR_TARGETS, *RARE_TARGETS}
         return self.at == "frr_target" or (

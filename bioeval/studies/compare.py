@@ -57,6 +57,7 @@ from bioeval.results.support import (
     RuleOf,
     beyond_scores,
     following_scores,
+    note_asked_targets,
     independent_trials,
     searching_people,
     support_messages,
@@ -480,7 +481,10 @@ def compare(
     if words := _thresholds_in_words([*systems.measured], wanted):
         attrs["thresholds_of_systems"] = words
     messages = [*wanted.notes(), *_messages(systems, wanted, {x.name for x in compared}, method)]
-    return with_answers(comparison_dataset(list(systems.measured), compared, attrs, messages))
+    comparison = comparison_dataset(list(systems.measured), compared, attrs, messages)
+    if measures is not None or far_targets is not FAR_TARGETS:  # the default
+        note_asked_targets(comparison)
+    return with_answers(comparison)
 
 
 def _thresholds_in_words(names: Sequence[str], wanted: WantedMeasures) -> str:

@@ -30,6 +30,7 @@ from bioeval.results.identification import (
     open_set_dataset,
     open_set_scalars,
 )
+from bioeval.results.support import note_asked_targets
 from bioeval.results.variables import Variable
 from bioeval.scores.distances import FusionRule
 from bioeval.scores.matrix import Scores
@@ -260,7 +261,10 @@ def open_set(
     targets = check_targets(far_targets)
     curve = curve_thresholds(thresholds, n_thresholds)
     with rows_reported():
-        return _identify(scores, options, interval_method, targets, curve)
+        dataset = _identify(scores, options, interval_method, targets, curve)
+    if far_targets is not FAR_TARGETS:  # the default
+        note_asked_targets(dataset)
+    return dataset
 
 
 @warns_of_doubts

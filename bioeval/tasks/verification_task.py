@@ -23,6 +23,7 @@ from bioeval.counting.threshold_rules import (
 from bioeval.counting.thresholds import FAR_TARGETS, check_costs, check_targets, curve_thresholds
 from bioeval.counting.verification import UnenrolledClaims, Use, Verified, count, verify
 from bioeval.results.dataset import Scalars
+from bioeval.results.support import note_asked_targets
 from bioeval.results.variables import best_values
 from bioeval.results.verification import verification_dataset, verification_scalars
 from bioeval.scores.distances import FusionRule, Templates
@@ -220,6 +221,8 @@ def verification(
         symmetric = templates == "single" and is_symmetric(scores)
         task.find_points(symmetric=symmetric, with_thresholds=task.requested_thresholds is None)
         dataset = task.dataset()
+    if far_targets is not FAR_TARGETS:  # the default
+        note_asked_targets(dataset)
     if interval_method is None:
         return dataset
     with threads_for(scores):

@@ -28,7 +28,7 @@ def galleries() -> object:
 
 def folds() -> object:
     halves = be.partition.SubjectKFold(2)
-    return be.cross_evaluate(small(), halves, far_targets=[0.1, 0.01, 0.001, 0.0001])
+    return be.cross_evaluate(small(), halves, priors=[0.1])  # with the usual FAR targets
 
 
 def far_targets_in(text: str) -> set[str]:
@@ -86,6 +86,22 @@ def test_a_target_that_was_asked_for_is_marked(task, targets, capsys):
     assert re.search(r"(cannot be estimated from|uncertain with) fewer than [\d,]+ people", printed)
     at_far = be.to_frame(results).query("at == 'far_target' and unit == 'proportion'")
     assert at_far.supported.tolist()[-1] is False and at_far.value.notna().all()
+
+
+def test_usual_targets_are_withheld_only_if_nobody_asked_for_them(capsys):
+    usual = [0.1, 0.01, 0.001, 0.0001]
+    halves = be.partition.SubjectKFold(2)
+    by_repeat = be.partition.ProbeGallerySplit(1, n_repeats=3, random_state=0)
+    for results in (
+        be.evaluate(small(), far_targets=usual),
+        be.verification(small(), far_targets=usual),
+        be.open_set(small(), far_targets=usual),
+        be.cross_evaluate(small(), halves, far_targets=usual),
+        be.repeat(small(), by_repeat, far_targets=usual),
+        be.compare(small(), be.simulate(20, 4, random_state=2), far_targets=usual),
+    ):
+        be.show(results)
+        assert far_targets_in(capsys.readouterr().out) == {"10", "1", "0.1", "0.01"}
 
 
 def test_frr_targets_are_marked_as_far_targets_are(capsys):

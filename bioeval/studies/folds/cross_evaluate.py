@@ -19,6 +19,7 @@ from bioeval.partition.any_splitter import as_splitter
 from bioeval.partition.base import SplitterLike
 from bioeval.protocol.fields import ImpostorProbes, PlainTies, RankUnit
 from bioeval.protocol.tasks import OpenSet
+from bioeval.results.support import note_asked_targets
 from bioeval.scores.distances import FusionRule, Templates
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores
@@ -188,6 +189,7 @@ def cross_evaluate(
     at_frr = check_targets(frr_targets, "frr_targets")
     at_priors = check_priors(priors)
     has_points = len(at_frr) or len(at_priors) or isinstance(splitter, partition.Experiment)
+    names_targets = far_targets is not None
     if far_targets is None and has_points:
         far_targets = FAR_TARGETS
     options = FoldOptions(
@@ -223,16 +225,20 @@ def cross_evaluate(
         if is_given and not has_effect:
             raise ProtocolError(f"`{name}` has no effect without {need}; leave it out")
 
-    # Scores as they are, or a system that is fitted in each fold.
-    if estimator is None:
-        with rows_reported():
-            return evaluate_tasks(_as_scores(data, y, meta), splitter, [options])[0]
-    if claims is not None:
+    if estimator is not None and claims is not None:
         raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
-    options = options.checked(splitter)
-    system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
+
+    # Scores as they are, or a system that is fitted in each fold.
     with rows_reported():
-        return _datasets(system, [options])[0]
+        if estimator is None:
+            (dataset,) = evaluate_tasks(_as_scores(data, y, meta), splitter, [options])
+        else:
+            options = options.checked(splitter)
+            system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
+            (dataset,) = _datasets(system, [options])
+    if names_targets:
+        note_asked_targets(dataset)
+    return dataset
 
 
 def evaluate_tasks(scores: Scores, splitter: Any, tasks: Sequence[FoldOptions]) -> list[xr.Dataset]:

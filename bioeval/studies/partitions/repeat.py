@@ -32,7 +32,7 @@ from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.attributes import about_attrs, tree_of
 from bioeval.results.dataset import Scalars, Variables, dataset
-from bioeval.results.support import all_beyond_scores, following_scores
+from bioeval.results.support import all_beyond_scores, following_scores, note_asked_targets
 from bioeval.results.variables import (
     GALLERY,
     QUERY_MEANS,
@@ -408,7 +408,10 @@ def repeat(
     if not require_flag("curves", curves):
         for name in options.set_among("thresholds", "n_thresholds", "max_rank"):
             raise DataError(f"`{name}` is of curves; give `curves=True`")
-    return results_of_partitions(scores, partitions, protocol, options, curves=curves)
+    tree = results_of_partitions(scores, partitions, protocol, options, curves=curves)
+    if far_targets is not None:
+        note_asked_targets(tree)
+    return tree
 
 
 def results_of_partitions(
