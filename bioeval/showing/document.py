@@ -19,6 +19,7 @@ import xarray as xr
 from bioeval.base.arguments import rate_in
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.messages import Message, messages_of
+from bioeval.results.attributes import THRESHOLD_STUDY
 from bioeval.results.dataset import meta_columns
 from bioeval.results.variables import RANKS, method_in_words
 from bioeval.scores.sampled import KIND_DOUBTS
@@ -328,8 +329,11 @@ class _SortedMessages(NamedTuple):
     others: list[Message]
 
 
-#: The results of an evaluation, whose short view has one line for each note.
-_EVALUATED = {"verification", "open-set", "closed-set", "reid", "gom"}
+#: Evaluations, comparisons and threshold studies, whose short view has one line for each note.
+_EVALUATED = {
+    *("verification", "open-set", "closed-set", "reid", "gom"),
+    *("comparison", THRESHOLD_STUDY),
+}
 
 
 def section_of(
@@ -354,7 +358,8 @@ def section_of(
         is_part = whole_of[node.name] is not node
         if detail != "brief" or not is_part or node.dataset.attrs.get("detail") != "verbose":
             by_task.setdefault(node.task, []).append(node)
-    is_short = on_screen and detail == "brief" and {x.result_type for x in nodes} <= _EVALUATED
+    types = {x.result_type for x in whole_of.values()}
+    is_short = on_screen and detail == "brief" and types <= _EVALUATED
     is_dense = is_short and len(by_task) > 1
     tasks = [_task(of_task, detail, is_dense) for of_task in by_task.values()]
     undefined = {node.name for task in tasks if not task.is_defined for node in task.nodes}
@@ -364,6 +369,11 @@ def section_of(
     hidden: list[Text] = []  # what the short view of an evaluation leaves out
     sections = [_section(x, several, texts_above, hidden if is_short else None) for x in tasks]
     if is_short and not several:
+        if types == {THRESHOLD_STUDY} and not sections[0].blocks and len(sections) > 1:
+            # The answers have the numbers of a study: its title stands above the table of its part.
+            (whole, part, *further) = sections
+            tables = [replace(x, title=whole.title) for x in part.blocks if isinstance(x, Table)]
+            sections = [replace(part, blocks=tables), *further] if tables else sections
         sections = _below_each_other(sections)
     notes: list[Text] = [*dict.fromkeys(text for node in nodes for text in node.changes)]
     with_thresholds = {"verification", "open-set"}
@@ -382,7 +392,7 @@ def section_of(
         of_some = say("{about:names}: {answer}", about=answer.about, answer=answer)
         blocks.append(Paragraph(of_some if answer.about else answer, "answer"))
     chosen = [x for x in nodes if _WITH_THRESHOLD & {m.code for m in messages_of(x.dataset.attrs)}]
-    uses = {x.name_of_system(): [use_of_threshold(x.dataset.attrs)] for x in chosen}
+    uses = {x.name_of_system(): [use_of_threshold(x.dataset.attrs, is_short)] for x in chosen}
     blocks += (Paragraph(text, "answer") for text in joined_texts(uses))
     blocks += sections
     if detail != "brief":
@@ -764,7 +774,7 @@ def notes_of(
         yield "*: not supported: too few people or attempts for this target."
     if any(x.interval for x in cells):
         yield from _intervals(rows, is_short)
-    yield from _of_differences(differences)
+    yield from _of_differences(differences, is_short)
     if any(row.statistic == LETTERS for row in rows) and not differences:
         yield (
             "Systems that share a letter do not differ significantly; all pairs: `verbose=True`. A "
@@ -782,7 +792,7 @@ def _labels_of(rows: Iterable[Row]) -> Enumeration:
     return Enumeration(list(labels.values()), ";")
 
 
-def _of_differences(rows: Sequence[Row]) -> Iterator[Text]:
+def _of_differences(rows: Sequence[Row], is_short: bool) -> Iterator[Text]:
     by_method: dict[str, list[Row]] = {}
     for row in rows:
         if (method := row.about.get("interval_method")) and not math.isnan(row.low):
@@ -801,13 +811,15 @@ def _of_differences(rows: Sequence[Row]) -> Iterator[Text]:
             "Limits and p values of differences: for each measure by itself"
             + " and all pairs of systems together" * (int(attrs.get("systems_compared", 2)) > 2)
             + ("; conclusions are corrected" if is_holm else ", not corrected")
-            + " for the number of measures; Student's test, with standard errors {methods}."
+            + " for the number of measures"
+            + ("." if is_short else "; Student's test, with standard errors {methods}.")
         )
         yield say(text, methods=Enumeration(methods, ";"))
     if any(row.other_system for row in rows):
+        before = "" if is_short else "Differences are computed before rounding. "
         yield (
-            "Differences are computed before rounding. A system that is chosen for its best value "
-            "looks better than it is: report its value on new data."
+            f"{before}A system that is chosen for its best value looks better than it is: report "
+            "its value on new data."
         )
 
 

@@ -60,6 +60,8 @@ def header_of(nodes: Sequence[Node], is_short: bool = False) -> Facts:
         texts = {k: [_in_words(attribute, wording, x.attrs)] for k, x in by_system.items()}
         if is_short and name == "Attempts":
             texts = {k: [str(x).partition(";")[0] for x in of_k] for k, of_k in texts.items()}
+        if is_short and name == "Threshold":
+            texts = {k: [_threshold(x.attrs, is_short)] for k, x in by_system.items()}
         facts += (Fact(name, text) for text in joined_texts(texts))
     selected = {x.name_of_system(): [_selected_in_words(x)] for x in reversed(nodes)}
     facts += (Fact("Selected", text) for text in joined_texts(selected))
@@ -163,10 +165,10 @@ def _partition(attrs: Attributes) -> Text:
     return Label(splitter)
 
 
-def _threshold(attrs: Attributes) -> Text:
+def _threshold(attrs: Attributes, is_short: bool = False) -> Text:
     if attrs.get("threshold_rule", "none") == "none":
         return ""
-    choice = threshold_choice(attrs)
+    choice = threshold_choice(attrs, is_short)
     if "assure" in attrs:
         return say("by the rule, only for comparison: {choice}", choice=choice)
     return choice
@@ -288,8 +290,8 @@ def _fusion(attrs: Attributes) -> str:
     return f"the score of a subject is {words.get(method, of_all)}"
 
 
-def use_of_threshold(attrs: Attributes) -> Text:
-    """Return which attempts a chosen threshold is for, and why not for other attempts."""
+def use_of_threshold(attrs: Attributes, is_short: bool = False) -> Text:
+    """Return which attempts a chosen threshold is for and, not in short, why not for others."""
     if "rank_unit" in attrs:
         return "The threshold is for searches of this gallery: another gallery needs another one."
     if "use" in attrs:
@@ -300,10 +302,12 @@ def use_of_threshold(attrs: Attributes) -> Text:
         return say(text, use=str(attrs["use"]))
     is_list = attrs["layout"] == "pairs"
     attempt = "as in the list of pairs" if is_list else "one template against one"
-    text = (
-        "The threshold is for single comparisons ({attempt}). Where the best of several "
-        "comparisons decides, {far} is higher: choose another threshold for such attempts."
-    )
+    text = "The threshold is for single comparisons ({attempt})."
+    if not is_short:
+        text += (
+            " Where the best of several comparisons decides, {far} is higher: choose another "
+            "threshold for such attempts."
+        )
     return say(text, attempt=attempt)
 
 
@@ -397,7 +401,10 @@ _USUAL: dict[str, set[Any]] = {
 }
 
 #: Rules that the title of a task, or the card in the header, stands for in a short view.
-_RULES_OF_CARDS = ("templates", "removes", "junk", "cmc_counts", "variant", "budget", "ap")
+_RULES_OF_CARDS = (
+    *("templates", "removes", "junk", "cmc_counts", "variant", "budget", "ap"),
+    "fold_thresholds",  # the answer of a study has its threshold, and the columns say of whom
+)
 
 # ---------------------------------------------------------------------------------------- left out
 
@@ -479,9 +486,11 @@ def rule_of(attrs: Mapping[Any, Any]) -> Text:
     return rule_in_words(threshold_rule(attrs))
 
 
-def threshold_choice(attrs: Mapping[Any, Any]) -> Text:
+def threshold_choice(attrs: Mapping[Any, Any], is_short: bool = False) -> Text:
     """Return how the threshold of a result was chosen, and on which data."""
     chosen_on = str(attrs["chosen_on"])
+    if is_short:
+        chosen_on = chosen_on.partition(", so errors")[0]
     if chosen_on == "given":
         return chosen_on
     if threshold_rule(attrs).name == "none":

@@ -93,7 +93,7 @@ class Node(NamedTuple):
             )
         coordinates = self.dataset.coords
         joined = [x for x in map(str, dims) if not (x in coordinates and coordinates[x].attrs)]
-        joined = [x for x in joined if x != "cost"]
+        joined = [x for x in joined if x not in ("cost", "point")]  # without labels of their own
         if joined:
             names = " and ".join(x.replace("_", " ") for x in joined)
             sentences.append(

@@ -224,6 +224,8 @@ class Row:
         Such a number is shown even if the data do not support it.
         """
         dataset = self.node.dataset
+        if "rates_at_threshold" in dataset.attrs:  # a threshold study, of the target of its call
+            return self.places.get("part") == "all"
         if self.at == "far_target":
             if "report_far_targets" in dataset.attrs:
                 return True

@@ -327,8 +327,9 @@ target-not-shown: the data cannot show {rate:term} {target:rate}: even without a
     {needed:amounts} would be needed (rule of 3)
 training-cannot-show: the training parts of the folds have {there:amounts}, and cannot show
     {rate:term} {target:rate}; {needed:amounts} would be needed in each (rule of 3)
-threshold-uncertain: the threshold {which}is uncertain: to expect 30 independent {errors} at
-    {rate:term} {target:rate}, {needed:amounts} are needed (rule of 30){beside:template}
+threshold-uncertain: the threshold {which}is uncertain with fewer than {needed:amounts}: so many are
+    needed to expect 30 independent {errors} at {rate:term} {target:rate} (rule of
+    30){beside:template}
 wilson-without-subjects!: the subjects of the test set are not known, so the intervals are Wilson's
     and assume independent attempts: they are too narrow, since the attempts of one subject are
     dependent; if names contain the subjects, give `subject_from`, such as '{pattern:name}'

@@ -57,8 +57,8 @@ from bioeval.results.support import (
     RuleOf,
     beyond_scores,
     following_scores,
-    note_asked_targets,
     independent_trials,
+    note_asked_targets,
     searching_people,
     support_messages,
 )

@@ -329,6 +329,26 @@ def test_a_default_output_of_one_system_fits_a_screen(layout, said, monkeypatch)
     assert "--verbose" not in in_full and len(in_full.splitlines()) > len(lines)
 
 
+@pytest.mark.parametrize(
+    ("call", "most"),
+    [
+        ("threshold old.npz --far 0.05", 28),  # with a warning on few people
+        ("run old.npz --protocol course-kfold --folds 4 --templates single", 40),
+        ("compare old.npz new.npz", 40),
+    ],
+)
+def test_default_outputs_of_studies_are_short(call, most, said, monkeypatch):
+    """Notes have one line each, and the last line names how much more --verbose prints."""
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = said(*call.split())
+    lines = out.splitlines()
+    assert code == 0 and len(lines) <= most, out
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].startswith("In full, with ") and lines[-1].endswith(" more: --verbose")
+    in_full = said(*call.split(), "--verbose")[1]
+    assert "--verbose" not in in_full and len(in_full.splitlines()) > len(lines)
+
+
 def test_a_target_that_was_asked_for_has_a_marked_row_with_its_limits(said):
     be.save(be.simulate(20, 4, random_state=3), "one.npz")
     code, out, _ = said("run", "one.npz", "--far", "0.01")
