@@ -457,7 +457,8 @@ def _means_and_animals(
         is_member = is_genuine_end & is_impostor_end
         animal_of_subject[compared[is_member]] = animal
         count.append(int(is_member.sum()))
-        expected.append(ratio(is_genuine_end.sum() * is_impostor_end.sum(), len(compared)))
+        ends = is_genuine_end.sum() * is_impostor_end.sum()
+        expected.append(ends / len(compared) if len(compared) else np.nan)
     means = {
         "genuine_mean": genuine_mean,
         "impostor_mean_as_probe": ratio(probe_sum, probe_count),

@@ -124,8 +124,7 @@ def groups_command(
     """
     from bioeval.studies.groups import by_group
 
-    limits = run.interval(None if interval == "none" else interval)
-    limits = limits if interval else "auto"
+    limits: Any = run.interval(None if interval == "none" else interval) if interval else "auto"
     run.finish(by_group(run.read(data, second), group, interval=limits, **options))
 
 
