@@ -283,7 +283,7 @@ class RowParts(Parts):
             values[:, self._left_out_positions] = np.nan
         if exclusions.of_all:
             order = slice(None) if self.gallery.order is None else self.gallery.order
-            np.copyto(values, np.nan, where=exclusions.hold_for_all(probe, order))
+            np.copyto(values, np.nan, where=exclusions.hold(probe, order, False))
         return Block(values, probe, self.gallery.columns, low, self.gallery.lines)
 
     def _write_impostors(self, raw: np.ndarray, low: int, values: np.ndarray) -> np.ndarray:
@@ -403,7 +403,7 @@ class TileParts(Parts):
             lines = self._lines[i]
             blocks.append(Block(image, column[:, None], row[None], j * number + i, lines))
         for block in blocks:
-            is_left_out = self.scores.exclusions.hold_for_all(block.probe, block.candidates)
+            is_left_out = self.scores.exclusions.hold(block.probe, block.candidates, False)
             np.copyto(block.by_probe, np.nan, where=is_left_out)
         return blocks
 

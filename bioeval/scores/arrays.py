@@ -99,13 +99,13 @@ def as_values(values: Any) -> Any:
 
 
 def doubt_of_square(values: np.ndarray, similarity: bool) -> str:
-    """Return the code of the message on a matrix that seems not to be of all against all.
+    """Return the code of the message on a matrix that seems not to be of all against all, or "".
 
     ``"half-matrix"``: one triangle holds a single value, such as 0, and the other triangle scores.
     ``"not-all-against-all"``: the matrix is not symmetric, and less than nine tenths of the
     templates are nearest to themselves, in their row and in their column, or, of distances, nearer
-    to themselves than a twentieth of the usual distance. The diagonal is not judged if it has a
-    single value, which may have been filled in, nor where it is not finite. Empty without a doubt.
+    to themselves than a twentieth of the usual distance. A diagonal of a single value, which may
+    have been filled in, and what is not finite on it are not judged.
     """
     values = values[:_JUDGED_ROWS, :_JUDGED_ROWS]
     if len(values) < 3:
@@ -169,10 +169,7 @@ def as_index(index: Any, length: int, input_name: str) -> np.ndarray:
 
 
 def named_choice(chosen: Any) -> tuple[Any, ...] | None:
-    """Return the parts of a mapping or a named tuple; None for other choices.
-
-    The parts are probes and gallery, or the test part, which is compared with itself.
-    """
+    """Return the probes and gallery, or the test part, of a mapping or a named tuple; else None."""
     if not isinstance(chosen, Mapping) and not hasattr(chosen, "_asdict"):
         return None
     parts = chosen if isinstance(chosen, Mapping) else chosen._asdict()

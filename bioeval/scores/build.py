@@ -435,9 +435,7 @@ def scored_of(scores: Any) -> Scored:
 
     def read(rows: np.ndarray, columns: np.ndarray | None, without: bool) -> np.ndarray:
         part = scores.select(probes=rows, gallery=columns)
-        raw = part.cells.read(0, len(rows))
-        values = -np.array(as_distances(raw, scores.kind, lambda: np.zeros(raw.shape, bool)))
-        values = values.astype(np.float64, copy=False)
+        values = -as_distances(part.cells.read(0, len(rows)), scores.kind).astype(np.float64)
         if without:
             values[~compared_cells(part, 0, len(rows))] = np.nan
         return values

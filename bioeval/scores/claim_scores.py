@@ -512,10 +512,7 @@ class Tries:
 
 
 def failures_of_tries(scores: Scores) -> tuple[int, int] | None:
-    """Return the numbers of failed genuine and impostor comparisons of tries.
-
-    None where the attempts have no tries.
-    """
+    """Return the numbers of failed genuine and impostor comparisons of tries; None without."""
     tries: Tries | None = scores._tries
     if tries is None:
         return None
@@ -525,10 +522,7 @@ def failures_of_tries(scores: Scores) -> tuple[int, int] | None:
 
 
 def unequal_tries(tries: GroupedTries, is_attempt: np.ndarray, is_genuine: np.ndarray) -> str:
-    """Return the remark that genuine attempts have more or fewer tries than impostor attempts.
-
-    It is empty if they have about as many. The flags are of claims, (attempts, claimed).
-    """
+    """Return the remark that genuine attempts have more or fewer tries than impostor ones."""
     means = []
     for is_claim in (is_attempt & is_genuine, is_attempt & ~is_genuine):
         claims = is_claim.sum(axis=1)  # (attempts,): claims of the class

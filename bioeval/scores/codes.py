@@ -342,17 +342,14 @@ class GalleryOrder:
 
     The attributes are
 
-    - `subjects` (int64 (groups,)): the subject code of each group
-    - `starts` (int64 (groups + 1,)): group ``g`` has the templates ``starts[g]:starts[g + 1]`` of
-      the grouped order
-    - `columns` (int64 (1, n)): the column at each position
-    - `order` (int64 (n,) or None): the same; None if positions are columns
-    - `by_subject` (int64 (n,) or None): the position of each template of the grouped order; None if
-      both are the same
-    - `probe_group`, `probe_position` (int64 (probes,)): the group of each probe's subject, and the
-      position of the probe's own template; -1 if the gallery lacks it
-    - `mate_start`, `mate_stop` (int64 (probes,)): the templates of the probe's subject in the
-      grouped order
+    - `subjects` (groups,): the subject code of each group
+    - `starts` (groups + 1,): group ``g`` has the templates ``starts[g]:starts[g + 1]``, grouped
+    - `columns` (1, n): the column at each position
+    - `order` (n,): the same; None if positions are columns
+    - `by_subject` (n,): the position of each grouped template; None if both are the same
+    - `probe_group`, `probe_position` (probes,): the group of each probe's subject, and the position
+      of the probe's own template; -1 if the gallery lacks it
+    - `mate_start`, `mate_stop` (probes,): the grouped templates of the probe's subject
     """
 
     def __init__(

@@ -53,18 +53,11 @@ LEAST_LAZY = 1 << 23
 class EmbeddingSource:
     """The matrix of distances between embeddings, whose rows are computed when they are read.
 
-    `probe` has the shape (m, f) and `gallery` (n, f); distances have the type `dtype`. A callable
-    metric gets two blocks, ``(b, f)`` and ``(n, f)``, and returns their scores, ``(b, n)``.
-
-    - `embeddings`: the arrays of both sides, as they were given
-    - `sides`: both sides as they are compared; empty with a callable metric
-    - `scale`: the embeddings in `sides` are multiplied by it, so that squares stay in range
-    - `near_share`: see :data:`NEAR`
-    - `tile`: the rows that are computed together, although fewer are read; 1: the rows read alone
+    `probe` has the shape (m, f) and `gallery` (n, f). A callable metric gets two blocks, ``(b, f)``
+    and ``(n, f)``, and returns their scores, ``(b, n)``.
     """
 
     row_source = RowSource.EMBEDDINGS
-
     ndim = 2
 
     def __init__(
@@ -80,11 +73,11 @@ class EmbeddingSource:
         self.metric = metric
         self.dtype = np.dtype(dtype)
         self.embeddings = probe, gallery
-        self.sides: tuple[Side, ...] = ()
+        self.sides: tuple[Side, ...] = ()  # as they are compared; empty with a callable metric
         self.shape = (len(probe), len(gallery))
-        self.scale = 1.0
+        self.scale = 1.0  # the embeddings in `sides` are multiplied by it: squares stay in range
         self.near_share = self.dtype.type(NEAR[self.dtype.name])
-        self.tile = TILE
+        self.tile = TILE  # rows that are computed together; 1: the rows that are read alone
         if callable(metric) or len(gallery) * self.dtype.itemsize > 4 * MOST_COLUMNS:
             self.tile = 1
         if not callable(metric):

@@ -191,21 +191,16 @@ class Exclusions:
     def hold(
         self, probe: np.ndarray | slice, gallery: np.ndarray | slice, mates: np.ndarray | bool
     ) -> np.ndarray | bool:
-        """Return which pairs are left out; rows, columns and flags of `mates` are broadcast."""
-        left_out: np.ndarray | bool = False
-        for rule in self.rules:
-            holds = rule.holds(probe, gallery)
-            left_out = left_out | (holds if rule.exclusion.of_all else holds & mates)
-        return left_out
+        """Return which pairs are left out; rows, columns and flags of `mates` are broadcast.
 
-    def hold_for_all(
-        self, probe: np.ndarray | slice, gallery: np.ndarray | slice
-    ) -> np.ndarray | bool:
-        """Return which pairs are left out whether they are mates or not."""
+        With False, only those that are left out whether they are mates or not.
+        """
         left_out: np.ndarray | bool = False
         for rule in self.rules:
             if rule.exclusion.of_all:
                 left_out = left_out | rule.holds(probe, gallery)
+            elif mates is not False:
+                left_out = left_out | (rule.holds(probe, gallery) & mates)
         return left_out
 
     @cached_property

@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -20,10 +19,7 @@ from bioeval.base.errors import DataError, received
 
 @dataclass(frozen=True)
 class NamePattern:
-    """The form of a data set's image names: a regular expression whose groups are columns.
-
-    The expression matches a name without its folder.
-    """
+    """The form of a data set's names, without folders; the groups of the expression are columns."""
 
     example: str
     form: str
@@ -159,7 +155,13 @@ def parse_names(
     form = PATTERNS[pattern]
     matches = [form.compiled.fullmatch(_base(name)) for name in listed]
     if None in matches:
-        raise DataError(f"{where}: {_mismatch_in_words(listed, matches, pattern)}")
+        row = matches.index(None)
+        data_sets = _data_sets_of(listed[row])
+        hint = f". It has the form of {' and of '.join(data_sets)}" if data_sets else ""
+        raise DataError(
+            f"{where}: {matches.count(None)} of {len(listed)} names are not of the form of "
+            f"{pattern} ({form.example}); the first is {listed[row]!r} (line {row + 1}){hint}"
+        )
     keys = list(form.compiled.groupindex)
     columns = zip(*(match.groups() for match in matches if match is not None), strict=True)
     values = {key: _column(key, texts) for key, texts in zip(keys, columns, strict=True)}
@@ -179,29 +181,13 @@ def _column(key: str, texts: tuple[str, ...]) -> np.ndarray:
         raise DataError(f"the names hold a {key} beyond the range of int64") from None
 
 
-def _mismatch_in_words(names: list[str], matches: list[Any], pattern: str) -> str:
-    row = matches.index(None)
-    first = names[row]
-    text = (
-        f"{matches.count(None)} of {len(names)} names are not of the form of {pattern} "
-        f"({PATTERNS[pattern].example}); the first is {first!r} (line {row + 1})"
-    )
-    data_sets = _data_sets_of(first)
-    if data_sets:
-        return f"{text}. It has the form of {' and of '.join(data_sets)}"
-    return text
-
-
 def _data_sets_of(name: str) -> list[str]:
     return [data_set for data_set, form in PATTERNS.items() if form.compiled.fullmatch(_base(name))]
 
 
 def looks_like(name: str) -> str | None:
     """Return the data set whose names of images have this form and state a camera, or None."""
-    for data_set in _data_sets_of(name):
-        if "camera" in PATTERNS[data_set].form:
-            return data_set
-    return None
+    return next((x for x in _data_sets_of(name) if "camera" in PATTERNS[x].form), None)
 
 
 #: The pattern that messages show if no pattern fits the names.

@@ -598,9 +598,8 @@ class Scores(ScoreData):
         _refuse_cells(is_excluded, row, column, f"left out by exclude={', '.join(self.exclude)}")
         people = None
         if self._labelled:
-            people = np.empty((len(row), 2), dtype=object)
-            people[:, 0] = self.gallery_labels[column]
-            people[:, 1] = self.probe_labels[row]
+            sides = self.gallery_labels[column], self.probe_labels[row]
+            people = np.column_stack([side.astype(object) for side in sides])
         values = cells.read_cells(row, column)
         pairs = PairList.from_arrays(values, genuine, subjects=people, pair_folds=pair_folds)
         ids = np.column_stack([self.gallery_ids[column], self.probe_ids[row]])

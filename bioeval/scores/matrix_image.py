@@ -52,17 +52,27 @@ def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
     place = np.empty(len(rows), dtype=np.int64)  # of each probe in the order of the image
     place[rows] = np.arange(len(rows))
     pixel_of_probe = np.searchsorted(row_edges, place, side="right") - 1
-    sums = _PixelSums(len(row_edges) - 1, column_edges[:-1])
+    # Of each pixel: the sum of its finite scores, and its numbers of finite, failed and infinite.
+    sums = np.zeros((4, len(row_edges) - 1, len(column_edges) - 1))
     chunk = scores.cells.row_chunk
     step = max(chunk, max(1, BLOCK_VALUES // len(columns)) // chunk * chunk)
     for low in range(0, len(rows), step):
         high = min(low + step, len(rows))
         values = scores.cells.read(low, high, columns).astype(np.float64)
         is_compared = compared_cells(scores, low, high, columns)
-        sums.add(pixel_of_probe[low:high], values, is_compared)
+        is_finite = is_compared & np.isfinite(values)
+        is_failed, is_infinite = is_compared & np.isnan(values), is_compared & np.isinf(values)
+        cells = np.where(is_finite, values, 0.0), is_finite, is_failed, is_infinite
+        for of_pixels, summed in zip(sums, cells, strict=True):
+            sums_of_rows = np.add.reduceat(summed.astype(np.float64), column_edges[:-1], axis=1)
+            np.add.at(of_pixels, pixel_of_probe[low:high], sums_of_rows)
+    total, finite, failed, infinite = sums
+    with np.errstate(invalid="ignore"):
+        means = total / np.where(finite > 0, finite, np.nan)
+    state = np.where(infinite > 0, INFINITE, np.where(failed > 0, FAILED, EXCLUDED))
     return MatrixImage(
-        image=sums.means(),
-        state=sums.states(),
+        image=np.clip(means, -1e300, 1e300),  # so that the range of the image does not overflow
+        state=np.where(finite > 0, 0, state).astype(np.uint8),
         rows=rows,
         columns=columns,
         row_edges=row_edges,
@@ -74,39 +84,6 @@ def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
         layout=scores.layout,
         subjects=len(scores.subjects) if scores._labelled else None,
     )
-
-
-class _PixelSums:
-    """The sum of the finite scores of each pixel, and its numbers of scores of each kind.
-
-    `starts` are the first columns of the pixels, in the order of the image.
-    """
-
-    def __init__(self, row_count: int, starts: np.ndarray):
-        self._starts = starts
-        shape = (row_count, len(starts))
-        self._total, self._finite, self._failed, self._infinite = np.zeros((4, *shape))
-
-    def add(self, pixel_of_row: np.ndarray, values: np.ndarray, is_compared: np.ndarray) -> None:
-        is_finite = is_compared & np.isfinite(values)
-        for sums, summed in (
-            (self._total, np.where(is_finite, values, 0.0)),
-            (self._finite, is_finite),
-            (self._failed, is_compared & np.isnan(values)),
-            (self._infinite, is_compared & np.isinf(values)),
-        ):
-            sums_of_rows = np.add.reduceat(summed.astype(np.float64), self._starts, axis=1)
-            np.add.at(sums, pixel_of_row, sums_of_rows)
-
-    def means(self) -> np.ndarray:
-        with np.errstate(invalid="ignore"):
-            means = self._total / np.where(self._finite > 0, self._finite, np.nan)
-        return np.clip(means, -1e300, 1e300)  # so that the range of the image does not overflow
-
-    def states(self) -> np.ndarray:
-        state = np.where(self._failed > 0, FAILED, EXCLUDED)
-        state = np.where(self._infinite > 0, INFINITE, state)
-        return np.where(self._finite > 0, 0, state).astype(np.uint8)
 
 
 def _order(scores: Scores) -> tuple[np.ndarray, np.ndarray]:

@@ -28,7 +28,6 @@ from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_array, digest, digest_of_values
 from bioeval.scores.codes import CodedSides, Codes
 from bioeval.scores.distances import as_distances, with_failures
-from bioeval.scores.image_names import EXAMPLE_PATTERN, subject_pattern
 from bioeval.scores.labels import (
     as_labels,
     as_objects,
@@ -179,14 +178,6 @@ class PairList:
     def meta_of(self, side: int) -> Mapping[str, np.ndarray]:
         """Return the metadata columns of the enrolled template (0) or of the probe (1)."""
         return _MetaOfSide(self.meta, side)
-
-    @property
-    def subject_pattern(self) -> str:
-        """A pattern that takes the subject from the names of templates, for `subject_from`."""
-        sides = self.templates
-        if sides is None:
-            return EXAMPLE_PATTERN
-        return subject_pattern(sides.values, (sides.a, sides.b, self.genuine))
 
     def select(self, rows: np.ndarray, gallery: Any) -> PairList:
         """Return some pairs, which keep their positions in the list."""

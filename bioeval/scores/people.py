@@ -15,7 +15,7 @@ from bioeval.kernels.disjoint_units import match_in_order, match_most
 from bioeval.scores.arrays import row_spans
 from bioeval.scores.attempts import attempted_cells, may_lack_comparisons
 from bioeval.scores.codes import Codes, cells_between, present
-from bioeval.scores.image_names import EXAMPLE_PATTERN
+from bioeval.scores.image_names import EXAMPLE_PATTERN, subject_pattern
 from bioeval.scores.labels import without_type
 from bioeval.scores.missing import no_value, role_of
 
@@ -128,7 +128,10 @@ def left_out_with(scores: ScoreData, subjects: np.ndarray, column: str | None) -
 
 def subject_pattern_of(scores: ScoreData) -> str:
     """Return a pattern that takes the subject from the names of templates, for `subject_from`."""
-    return scores.pairs.subject_pattern if scores.layout == "pairs" else EXAMPLE_PATTERN
+    sides = scores.pairs.templates if scores.layout == "pairs" else None
+    if sides is None:
+        return EXAMPLE_PATTERN
+    return subject_pattern(sides.values, (sides.a, sides.b, scores.pairs.genuine))
 
 
 def marking(

@@ -288,8 +288,7 @@ def rows_within(scores: Scores, chunk: int) -> int:
 def give_back(scores: Scores) -> None:
     """Release the pages of a mapped file; they count as memory of the process.
 
-    Released pages stay in the system's cache of files as long as there is room, and a later reading
-    maps them again.
+    They stay in the system's cache as long as there is room; a later reading maps them again.
     """
     if (pages := mapped_pages(scores)) is not None:
         pages.madvise(mmap.MADV_DONTNEED)

@@ -81,10 +81,7 @@ class SampledAttempts(NamedTuple):
 
 
 def _sample_of(scores: Scores) -> Scores:
-    """Return sampled probes against sampled mates and sampled templates of the gallery.
-
-    A matrix of few scores is returned unchanged.
-    """
+    """Return sampled probes against sampled mates and gallery templates; few scores as they are."""
     if is_few(math.prod(scores.shape)):
         return scores
     cells = scores.cells
@@ -193,8 +190,7 @@ _PAIRS_AT_ONCE = 1 << 20
 def is_symmetric(scores: Scores) -> bool:
     """Whether a square matrix seems symmetric, judged by sampled templates, or a list of pairs.
 
-    A list is symmetric if each two subjects have the same scores in both orders. Only the rules of
-    support use it: in symmetric scores each pair of templates is counted twice, so that only half
+    In symmetric scores each pair of templates is counted twice: for the rules of support, only half
     of the attempts are independent.
     """
     template_count = scores.shape[0]

@@ -256,11 +256,11 @@ class ScoreData:
 
     def __repr__(self) -> str:
         """Return the layout, size, dtype and kind in a line."""
+        people = ""
         if self.layout == "top-k":
             return f"<Scores {self.lists.in_words()}, {len(self.subjects)} subjects>"
         if self.layout == "pairs":
             source = f"{self.pairs.in_words()}, "
-            people = ""
         else:
             source = f"{self.layout_in_words}, {self.shape[0]} x {self.shape[1]} "
             people = f"{len(self.subjects)} subjects, " if self._labelled else ""

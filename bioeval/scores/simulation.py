@@ -519,7 +519,17 @@ def design_of(
     for name, value in (("sessions", sessions), ("cameras", cameras)):
         if value is not None:
             require_integer(name, value, low=1, high=2**31)
-    people = subjects + _unenrolled(unenrolled, subjects)
+    if isinstance(unenrolled, float | np.floating) and 0.0 < unenrolled < 1.0:
+        people = subjects + max(1, round(float(unenrolled) * subjects))
+    else:
+        number = 0 if isinstance(unenrolled, float) and unenrolled == 0.0 else unenrolled
+        try:
+            people = subjects + require_integer("unenrolled", number, low=0)
+        except DataError:
+            raise DataError(
+                f"`unenrolled` is {received(unenrolled)}; expected an integer >= 0, or a fraction "
+                "of the subjects in (0, 1)"
+            ) from None
     # Each person has three numbers of 8 bytes at least: of templates, a label and a row.
     require_memory(24 * people, f"{people:,} subjects", FEWER)
     stream = Stream(seed, _TEMPLATE_COUNTS)
@@ -530,8 +540,7 @@ def design_of(
     def samples(counts: np.ndarray, earlier: np.ndarray, first: int, last: int) -> Samples:
         """Give the samples of each person the sessions `first` to `last` and the cameras, in turn.
 
-        `counts` (people,) are the numbers of samples, `earlier` (people,) the numbers of samples
-        that had a camera already.
+        `counts` (people,) are the numbers of samples, `earlier` of those that had a camera already.
         """
         total = int(counts.sum(dtype=np.float64))
         require_memory(TEMPLATE_BYTES * total, f"{total:,} templates", FEWER)
@@ -589,17 +598,3 @@ def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.
     if len(array) != people:
         raise DataError(f"{name} has {len(array)} counts; {expected}")
     return array.astype(np.int64)
-
-
-def _unenrolled(value: Any, subjects: int) -> int:
-    if isinstance(value, float | np.floating) and 0.0 < value < 1.0:
-        return max(1, round(float(value) * subjects))
-    try:
-        return require_integer(
-            "unenrolled", 0 if isinstance(value, float) and value == 0.0 else value, low=0
-        )
-    except DataError:
-        raise DataError(
-            f"`unenrolled` is {received(value)}; expected an integer >= 0, or a fraction of the "
-            "subjects in (0, 1)"
-        ) from None

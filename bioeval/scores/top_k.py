@@ -143,11 +143,10 @@ def own_entries(
     positions: Any,
     named: np.ndarray | None,
 ) -> np.ndarray | None:
-    """Return the gallery entry that each query is itself, int64 (q,), -1 for none.
+    """Return the gallery entry that each query is itself, int64 (q,), -1 for none; None if unknown.
 
-    None if no query is known to be an entry. `codes` are the subjects of queries and entries,
-    `leave_out` and `positions` the arguments `leave_out_query` and `query_positions` of
-    :meth:`Scores.from_top_k`, and `named` (q,) the entry with the name of each query, -1 for none.
+    `leave_out` and `positions` are arguments of :meth:`Scores.from_top_k`, and `named` (q,) is the
+    entry with the name of each query, -1 for none.
     """
     query_count, entry_count = lists.shape
     entry = None
@@ -263,9 +262,8 @@ def _refuse_counting_from_one(
 ) -> None:
     """Raise where lists (q, k) never hold 0, and seem to count the entries from 1.
 
-    The number n of entries occurs, which is none from 0; or more of the listed entries are of the
-    query's own person if they count from 1. How often an entry is listed says little: many entries
-    stand in no list.
+    The number of entries occurs, or more of the listed entries are of the query's own person if
+    they count from 1. How often an entry is listed says little: many stand in no list.
     """
     entry_count = len(gallery_labels)
     is_listed = lists >= 0

@@ -224,15 +224,6 @@ def labels_of_embeddings(case: Case) -> Outcome:
     return Outcome(*verified(be.Scores.from_embeddings(*sides, metric="l2")), world.verified())
 
 
-@door(*COLUMNS, layouts=SIDES)
-def gallery_labels_of_embeddings(case: Case) -> Outcome:
-    world = case.world
-    probes = case.points(world.probes), [world.subject[p] for p in world.probes]
-    gallery = case.points(world.gallery), case.column(world.subject, world.gallery)
-    scores = be.Scores.from_embeddings(*probes, *gallery, metric="l2")
-    return Outcome(*verified(scores), world.verified())
-
-
 @door(*TABLES)
 def metadata_of_embeddings(case: Case) -> Outcome:
     world = case.world
@@ -602,23 +593,6 @@ def scorer(case: Case) -> Outcome:
     return Outcome(score_of_system, {"eer": -score_of_system}, {"eer": world.verified()["eer"]})
 
 
-@door(*COLUMNS, layouts=[SQUARE])
-def eer_scorer(case: Case) -> Outcome:
-    """By the cosine."""
-    world = case.world
-
-    def cosine(p: Name, g: Name) -> float:
-        probe_point, gallery_point = world.point[p], world.point[g]
-        product = math.fsum(x * y for x, y in zip(probe_point, gallery_point, strict=True))
-        return 1 - product / math.hypot(*probe_point) / math.hypot(*gallery_point)
-
-    fed = case.column(world.subject, world.probes)
-    score_of_system = be.eer_scorer(FunctionTransformer(), case.points(world.probes), fed)
-    return Outcome(
-        score_of_system, {"eer": -score_of_system}, {"eer": world.verified(distance=cosine)["eer"]}
-    )
-
-
 # Systems.
 
 
@@ -937,28 +911,12 @@ def test_a_square_whose_columns_are_in_another_order_leaves_no_diagonal_but_its_
         joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
 
 
-def test_a_square_with_names_leaves_its_diagonal_out_with_labels_on_both_sides():
-    for world in worlds(3):
-        scores = named_scores(world, "frame", Path())
-        joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
-
-
 def is_refused(call: Callable[[], Any]) -> bool:
     try:
         call()
     except be.DataError:
         return True
     return False
-
-
-@pytest.mark.parametrize("container", GRIDS)
-@pytest.mark.parametrize("layout", [SQUARE, DISJOINT])
-def test_a_name_that_stands_twice_on_one_side_of_a_matrix_is_refused(container, layout):
-    (world,) = worlds(1, layout)
-    probes = [world.probes[1], *world.probes[1:]]
-    people = [[world.subject[x] for x in side] for side in (probes, world.gallery)]
-    grid = joined_worlds.grid(container, probes, world.gallery, all_distances(world))
-    assert is_refused(lambda: be.Scores(grid, *people))
 
 
 @pytest.mark.parametrize("container", [x for x in LAYOUTS_WITH_QUERIES if x != "lists"])
@@ -987,13 +945,6 @@ def test_templates_without_names_are_no_template_of_the_other_side():
             if p != g or p in unnamed
         )
         joined_worlds.assert_true(Outcome(*verified(scores), truth))
-
-
-def test_an_index_with_values_that_stand_twice_holds_subjects_where_no_labels_are_given():
-    for world in worlds(2, DISJOINT):
-        probes, gallery = people_of(world)
-        frame = pd.DataFrame(all_distances(world), probes, gallery)
-        joined_worlds.assert_true(Outcome(*verified(be.Scores(frame)), world.verified()))
 
 
 NAMES_THAT_ARE_EQUAL = [
