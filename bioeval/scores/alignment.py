@@ -46,11 +46,6 @@ def aligned(first: Any, second: Any, systems: Sequence[str]) -> Aligned:
     Templates are joined by their names, else by their numbers, and pairs also by their subjects, if
     no two pairs have the same subjects. Systems without these are taken in the order given.
     Attempts that one system lacks are left out of both.
-
-    Raises
-    ------
-    DataError
-        If the systems have nothing in common, or are not over the same data.
     """
     if not (isinstance(first, Scores) and isinstance(second, Scores) and first.layout != "top-k"):
         require_same(first, second)
@@ -105,10 +100,7 @@ _FIRST_PAIRS = 1000
 
 
 def _texts_of_pairs(scores: Scores) -> dict[str, Sequence[Any]]:
-    """Return the columns that may name the pairs, or the templates of both sides, by their titles.
-
-    Each text, or each two texts in any order, stands once.
-    """
+    """Return the columns that may name the pairs, or the templates of both sides, by titles."""
     if scores._has_no_names:
         return {}
     texts: dict[str, Sequence[Any]] = dict(scores._unread_texts)

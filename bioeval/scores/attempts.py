@@ -114,10 +114,7 @@ def may_lack_comparisons(scores: ScoreData) -> bool:
 
 
 def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield the rows and columns of failed comparisons, and which of them are genuine.
-
-    Comparisons that a mask or an exclusion leaves out have not failed.
-    """
+    """Yield the rows and columns of failures that are not left out, and which are genuine."""
     probe_count, gallery_count = scores.shape
     for low, high in row_spans(probe_count, gallery_count):
         failed = scores.cells.missing(low, high, failures=True)

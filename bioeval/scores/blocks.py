@@ -268,10 +268,7 @@ class Mates:
 
     @cached_property
     def nearest_column(self) -> np.ndarray:
-        """The first column of each probe's nearest mates, int64 (probes,).
-
-        The largest int64 for probes without mates.
-        """
+        """The first column of each probe's nearest mates, (probes,); the largest int64 without."""
         column = np.full(self.probe_count, np.iinfo(np.int64).max)
         is_nearest = self.distance == self._nearest[self.probe]
         np.minimum.at(column, self.probe[is_nearest], self.gallery[is_nearest])

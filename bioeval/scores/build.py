@@ -287,10 +287,7 @@ def _require_distinct_names(names: pd.Index | None, length: int, noun: str) -> N
 
 
 def _ids_by_name(subjects: _Subjects, probe: pd.Index, gallery: pd.Index) -> np.ndarray:
-    """Return identities of the probes: of the gallery template with the same name, if any.
-
-    Raise if two templates of one name have different subjects.
-    """
+    """Return identities of the probes: of the gallery template with the same name, if any."""
     entry, codes = places(probe, gallery), subjects.codes
     is_other_person = (entry >= 0) & (codes.gallery[entry] != codes.probe)
     if subjects.is_labelled and is_other_person.any():

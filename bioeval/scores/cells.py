@@ -225,10 +225,7 @@ class Mask:
 
 
 def as_mask(mask: Any, shape: tuple[int, int], codes: Codes | None) -> np.ndarray:
-    """Return a mask as uint8, checked for its shape and values.
-
-    In a boolean mask, `codes` of the labels decide which cells are genuine.
-    """
+    """Return a checked mask as uint8; in a boolean mask, `codes` decide which are genuine."""
     array = require_array("mask", joined(mask, "mask", 2))
     if array.shape != shape:
         hint = ": is it transposed? Give mask.T" if array.shape == shape[::-1] else ""

@@ -474,10 +474,7 @@ class GroupedTries(NamedTuple):
 
     @classmethod
     def by_column(cls, scores: Scores, column: str) -> Self:
-        """Return attempts whose tries have the same subject and the same value of a column.
-
-        Attempts are in the order of their subjects' first probes.
-        """
+        """Return attempts by subject and value, in the order of the subjects' first probes."""
         require_kept(scores, column, "attempts", scores.probe_meta)
         values = known_column(scores.probe_meta, column, "attempts", "probe")
         subject = scores.codes.probe

@@ -271,10 +271,7 @@ class CodedSides:
         check: Callable[..., np.ndarray] = as_labels,
         of_any_type: Sequence[Any] = (),
     ) -> CodedSides:
-        """Return the checked names of both sides, (p, 2), as codes.
-
-        The names `of_any_type` may be texts among numbers.
-        """
+        """Return the checked names of both sides, (p, 2), as codes."""
         side_a, side_b = (check(side, input_name) for side in names.T.tolist())
         # Names are numbered in the order of the second argument, then of the first: side b first.
         codes = Codes(side_a, side_b, input_name, of_any_type)

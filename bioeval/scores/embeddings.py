@@ -268,10 +268,7 @@ class EmbeddingSource:
 
 
 class LazyMatrix:
-    """A matrix of distances that is made when its rows are first read, and is kept then.
-
-    Views of scores share the matrix.
-    """
+    """A matrix of distances that is made when first read, kept, and shared by views."""
 
     row_source = RowSource.LAZY_MATRIX
 

@@ -118,10 +118,7 @@ def _odd_titles(titles: Sequence[str]) -> list[str]:
 
 
 def _by_rows(side: FeatureSide) -> tuple[list[tuple[int, str]], list[int]]:
-    """Return the columns of one side that count the rows, or increase, and why each is doubted.
-
-    And the few columns of other whole numbers among columns that are none.
-    """
+    """Return columns that count rows or increase, and why, and few columns of whole numbers."""
     values = side.values
     rows, width = values.shape
     if rows < _FEW_ROWS or values.dtype.kind == "b":

@@ -855,10 +855,7 @@ def of_own_columns(scores: AnyScores) -> AnyScores:
 def chosen_sides(
     scores: AnyScores, index: tuple[Any, ...], probes: Any, gallery: Any
 ) -> tuple[AnyScores, Any, Any]:
-    """Return the probes and the gallery of the arguments of :meth:`Scores.select`; None for all.
-
-    The returned scores have a remark if a boolean choice with names was taken by place.
-    """
+    """Return scores, perhaps with a remark, and the probes and gallery of `select`; None: all."""
     if index:
         if len(index) > 2 or probes is not None or gallery is not None:
             raise DataError(

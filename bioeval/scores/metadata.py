@@ -119,10 +119,7 @@ def columns_of(table: Any) -> Mapping[str, Any] | None:
 
 
 def names_of_table(table: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the index and the columns of a DataFrame of pandas.
-
-    None for another object, and for a DataFrame whose rows are merely numbered.
-    """
+    """Return index and columns of a DataFrame of pandas; None if rows are merely numbered."""
     index: Any = getattr(table, "index", None)
     columns: Any = getattr(table, "columns", None)
     if getattr(index, "nlevels", 0) != 1 or getattr(columns, "nlevels", 0) != 1:

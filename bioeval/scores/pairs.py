@@ -241,11 +241,6 @@ class PairList:
 
         `describe_rows` names the places of pairs, for messages. Subjects must agree with the
         classes, except in pairs with a subject that is `no_person`.
-
-        Raises
-        ------
-        DataError
-            If a pair contradicts its subjects or another pair.
         """
         subjects = None  # numbers of the enrolled subjects and of the probes' subjects, (p,) each
         of_somebody: np.ndarray | None = None  # pairs with a person on a side
@@ -449,13 +444,7 @@ class ListedTemplates:
     describe_rows: DescribeRows
 
     def attempts(self) -> tuple[np.ndarray | None, list[Message]]:
-        """Return which pairs are attempts (None: all), and notes on the pairs left out.
-
-        Raises
-        ------
-        DataError
-            If a pair is both genuine and impostor, or has several scores.
-        """
+        """Return which pairs are attempts (None: all), and notes on the pairs left out."""
         names, rules = self.names, self.rules
         pairs, in_both_orders, any_repeated, any_contradictory = self._counts()
         is_kept = np.ones(len(names), dtype=bool)

@@ -220,10 +220,7 @@ class ComparedPeople(NamedTuple):
 
     @classmethod
     def from_sides(cls, probes: int, gallery: int, number: int) -> Self:
-        """Count the pairs where each person of the probes is compared with all of the gallery.
-
-        The arguments are the numbers of people of the probes, of the gallery, and of both together.
-        """
+        """Count the pairs of all probes with all of the gallery, from the numbers of people."""
         on_both_sides = probes + gallery - number
         pairs = probes * gallery - on_both_sides - on_both_sides * (on_both_sides - 1) // 2
         return cls(number, pairs, min(probes, gallery, number // 2))
@@ -234,10 +231,7 @@ class ComparedPeople(NamedTuple):
 
     @classmethod
     def from_scores(cls, scores: ScoreData, *, disjoint: bool = False) -> Self | None:
-        """Count the pairs of people with an attempt; with `disjoint`, also the disjoint pairs.
-
-        None if the people are unknown.
-        """
+        """Count the pairs of people with an attempt, perhaps disjoint ones; None if unknown."""
         if not knows_people(scores):
             return None
         codes = scores.codes

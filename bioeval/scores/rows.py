@@ -41,10 +41,7 @@ ALL_AGAINST_ALL = 4
 
 @contextmanager
 def threads_for(scores: Scores) -> Iterator[None]:
-    """Count on the threads of the options inside, or on one thread if scores are few.
-
-    The counts are the same on any number of threads.
-    """
+    """Count on the threads of the options inside, or on one thread if scores are few."""
     is_small = math.prod(scores.shape) < SERIAL_CELLS
     limit = max(1, scores._memory_limit - scores._held)
     limited = memory_limited(limit) if scores._limited else nullcontext()
@@ -78,10 +75,7 @@ def blocks_of(scores: Scores, *, reported: bool = True) -> Iterator[Block]:
 def read_rows(
     scores: Scores, rows: slice | np.ndarray, gallery: GalleryOrder | None = None
 ) -> Block:
-    """Return some rows, a slice or indices, as a block of genuine and impostor attempts.
-
-    Columns are in the order of `gallery`, by default subject by subject.
-    """
+    """Return some rows as a block of attempts, with the columns subject by subject by default."""
     gallery = scores.gallery_order if gallery is None else gallery
     order = gallery.order
     cells = scores.cells

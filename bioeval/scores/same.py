@@ -239,11 +239,6 @@ def confirm_names(
 
     `partner` (m,) is the gallery template with the name of each probe, -1 for none; `names` are
     those of the probes. `shared` is what the user says; None if nothing.
-
-    Raises
-    ------
-    DataError
-        If the scores deny what the names say, and `shared` does not say which is right.
     """
     number = int((partner >= 0).sum())
     if shared is False or not number:

@@ -166,10 +166,7 @@ class KindVerdict:
 
 
 def area_under_curve(genuine: np.ndarray, impostor: np.ndarray) -> float:
-    """Return the share of pairs of a genuine and an impostor attempt with the genuine one closer.
-
-    A tie counts one half.
-    """
+    """Return the share of pairs of attempts with the genuine one closer; ties count half."""
     genuine = np.sort(genuine)
     closer = genuine.searchsorted(impostor, "left").sum()
     as_close = genuine.searchsorted(impostor, "right").sum()

@@ -284,11 +284,6 @@ def in_order(
     """Return values, along an axis, in the order of the rows that have `keys`.
 
     Messages call the values `noun`, and what has the keys `templates`.
-
-    Raises
-    ------
-    DataError
-        If a row has no value, or several.
     """
     own_names, own_numbers = _own_keys(values, axis)
     own = Keys(next((x for x in own_names if first_twice(x) is None), None), own_numbers)
