@@ -68,6 +68,15 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
         impostors = verified.attempts.even_counts
         edges = impostors.cells.edges
         accepted = impostors.negative_infinite + np.cumsum(impostors.counts)
+        if len(genuine) + np.count_nonzero(impostors.counts) <= _MOST_POINTS:  # scores with steps
+            if verified.attempts.listed:
+                scores = [verified.attempts.impostor.keys]
+            else:
+                steps = OfEachBlock(_distinct, verified.use.fused)
+                (scores,) = reduce(verified.scores, steps)
+            distinct = np.union1d(genuine, np.concatenate(scores).astype(np.float64))
+            if len(distinct) <= _MOST_POINTS:
+                return distinct, True
     if len(edges):  # else no impostor score is finite
         accepts_at_eer = verified.points.equal_error.eer * total
         accepts = _levels(total)
@@ -76,6 +85,10 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
         edges = edges[np.minimum(np.searchsorted(accepted, accepts), len(edges) - 1)]
     distinct = np.unique(edges)
     return distinct[np.isfinite(distinct)], False
+
+
+def _distinct(scores: np.ndarray) -> np.ndarray:
+    return np.unique(scores[~np.isnan(scores)])
 
 
 def _levels(total: int) -> np.ndarray:

@@ -126,3 +126,18 @@ def assert_limits_are_of_the_people(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_limits_are_monotone_and_depend_on_people_alone(seed):
     assert_limits_are_of_the_people(seed)
+
+
+def test_limits_of_many_scores_with_steps_include_those_of_the_next_step():
+    """More than 65,536 comparisons are counted in cells; scores with steps keep all their steps."""
+    rng = np.random.default_rng(2)
+    people = simulations.POPULATIONS["S"](rng, 70)
+    scores = people.scores(people.distances(rng))
+    at = np.unique(scores.values)
+    result = be.verification(scores, thresholds=at, far_targets=[0.05], interval="people")
+    chosen = np.flatnonzero(result.far.values <= 0.05)[-1]
+    assert result.impostor_attempts > 65_536
+    assert result.far_high[chosen] > 0.05
+    next_limits = result.frr_high[chosen - 1].item()
+    assert next_limits > result.frr_high[chosen].item()
+    assert result.frr_at_far_high.item() >= next_limits - 1e-12
