@@ -60,6 +60,8 @@ from bioeval.scores.sides import (
     declared_names,
     first_twice,
     in_order,
+    in_place,
+    index_of,
     keys_of,
     places,
     refuse_unknown_names,
@@ -188,7 +190,11 @@ def sides_of_matrix(
     if probe_labels is not None and gallery_labels is None and gallery.meta is None:
         gallery.take_from_rows(probe, names)
 
-    # Labels, metadata and the mask in the order of the scores.
+    # Labels, metadata and the mask in the order of the scores. That a mask without keys is taken in
+    # their order is said if the scores were given with keys.
+    of_mask = []
+    if mask is not None and given.keys is None and index_of(mask) is index_of(mask, 1) is None:
+        of_mask = [in_place("the scores", "`mask`", x) for x in keys if x.stated]
     for side in (probe, gallery):
         side.join(names)
     one_side = shape[0] == shape[1] and gallery.labels is None and gallery.meta is None
@@ -208,7 +214,12 @@ def sides_of_matrix(
     else:
         mask = subjects.mask
     attributes |= {
-        "remarks": tuple(probe.remarks | gallery.remarks | dict.fromkeys(brought.remarks)),
+        "remarks": tuple(
+            probe.remarks
+            | gallery.remarks
+            | dict.fromkeys(brought.remarks)
+            | dict.fromkeys(of_mask)
+        ),
         "_without_gallery_labels": subjects.is_labelled and gallery.labels is None,
     }
     return attributes, mask, probe.other_order if subjects.is_one_set else None

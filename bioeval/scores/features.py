@@ -28,8 +28,8 @@ from bioeval.scores.metadata import LABEL_COLUMNS, NAME_COLUMNS, known_column
 from bioeval.scores.missing import CAMERA_COLUMNS, NO_PERSON, are_of_no_person
 from bioeval.scores.sides import index_of
 
-# Titles of no feature, in lower case.
-_TITLES = frozenset(
+#: Titles of no feature, in lower case.
+NO_FEATURES = frozenset(
     ("", "index", "unnamed: 0", "row", "level_0", *LABEL_COLUMNS, *CAMERA_COLUMNS, *NAME_COLUMNS)
     + ("session", "day", "date", "visit", "age", "sex", "gender", "group", "clothes")
     + ("impression", "finger", "medium", "media")
@@ -92,7 +92,7 @@ def _error(side: FeatureSide, column: int, why: str) -> DataError:
     if side.titles is not None:
         title = side.titles[column]
         name = f"the column {title!r} of {width}"
-        drop = f'x.drop(columns="{title}")'
+        drop = f'x.drop(columns="{title}")` or, of a file, by `columns={{"{title}": None}}'
         keep = 'x.set_axis([f"f{i}" for i in range(x.shape[1])], axis=1)'
     else:
         name = f"column {column} of {width} (counted from 0)"
@@ -107,7 +107,7 @@ def _error(side: FeatureSide, column: int, why: str) -> DataError:
 
 def _odd_titles(titles: Sequence[str]) -> list[str]:
     """Return titles that no feature has: known words, and few others among words with numbers."""
-    known = [x for x in titles if x.strip().casefold() in _TITLES]
+    known = [x for x in titles if x.strip().casefold() in NO_FEATURES]
     stems = [_NUMBER.sub("", x) for x in titles]
     numbered = [x for x, stem in zip(titles, stems, strict=True) if x != stem]
     if known or len(numbered) < 3:

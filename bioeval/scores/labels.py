@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import unicodedata
 from collections.abc import Sequence
 from datetime import date, datetime
 from enum import Enum
@@ -26,6 +27,11 @@ LEAST_INEXACT = 2.0**53
 
 #: The names of the labels of distractors and of junk, in files and as attributes of scores.
 IDS_OF_NO_PERSON = ("distractor_ids", "junk_ids")
+
+
+def normal(text: str) -> str:
+    """Return a text in the Unicode form NFC, in which equal characters have equal codes."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def as_labels(labels: Any, input_name: str) -> np.ndarray:

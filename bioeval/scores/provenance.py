@@ -23,6 +23,7 @@ from bioeval.scores.claim_scores import (
 )
 from bioeval.scores.codes import Codes, column_codes, present
 from bioeval.scores.exclusions import NO_PERSON_TWICE, Exclusion, ExclusionRule
+from bioeval.scores.labels import normal
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_texts
 from bioeval.scores.people import knows_people, mate_cells
@@ -255,7 +256,11 @@ def look_alike(spelt: list[list[Any]], column: str, number: int) -> list[Message
     """Return the message on groups of values that differ only in spelling, if there are any."""
     if not spelt:
         return []
-    examples = ", ".join(" and ".join(map(repr, same)) for same in spelt[:_EXAMPLES])
+    # Texts in two Unicode forms look equal.
+    examples = ", ".join(
+        " and ".join(map(ascii if len({*map(normal, map(str, same))}) < len(same) else repr, same))
+        for same in spelt[:_EXAMPLES]
+    )
     about = {"column": column, "values": sum(map(len, spelt)), "of": number}
     return [Message("values-look-alike", **about, examples=examples)]
 

@@ -29,6 +29,7 @@ from bioeval.scores.labels import (
     as_objects,
     as_subjects,
     missing_values,
+    normal,
     one_dimensional,
     plain,
     without_type,
@@ -137,10 +138,10 @@ def as_names(values: Any) -> pd.Index:
 
 def _as_name(value: Any) -> Any:
     value = plain(value)
-    if isinstance(value, str | os.PathLike):
-        return os.fspath(value) or None
-    if isinstance(value, bytes):
-        return value.decode(errors="surrogateescape") or None
+    if isinstance(value, str | os.PathLike | bytes):
+        text = os.fspath(value)
+        text = text.decode(errors="surrogateescape") if isinstance(text, bytes) else text
+        return normal(text) or None
     if isinstance(value, tuple):
         return tuple(map(_as_name, value))
     if isinstance(value, float) and value.is_integer():
@@ -308,9 +309,9 @@ def in_order(
     remarks: tuple[Message, ...] = ()
     if values is not None and not isinstance(values, str | bytes):
         if keys.stated:
-            remarks = (_in_place(templates, noun, keys),)
+            remarks = (in_place(templates, noun, keys),)
         elif own.stated:
-            remarks = (_in_place(noun, templates, own),)
+            remarks = (in_place(noun, templates, own),)
     numbered = own if Keys(numbers=own_numbers).stated else keys
     return InOrder(values, own, remarks, other_order=_by_number(numbered, is_own=numbered is own))
 
@@ -363,7 +364,8 @@ def _may_be_names_of(names: pd.Index, own_names: pd.Index) -> bool:
     return first_twice(own_names) is None or bool(own_names.isin(names).any())
 
 
-def _in_place(named: str, unnamed: str, keys: Keys) -> Message:
+def in_place(named: str, unnamed: str, keys: Keys) -> Message:
+    """Return the remark that values are taken by place, since one side has no such keys."""
     return Message("taken-in-order", named=named, keys=keys.stated, unnamed=unnamed)
 
 
@@ -474,7 +476,7 @@ def common_rows(keys: Keys, other_keys: Keys, noun: str, systems: Sequence[str])
     if bool(keys.stated) == bool(other_keys.stated):
         return CommonRows(None, None, [])
     stated, (keyed, other) = (keys, systems) if keys.stated else (other_keys, systems[::-1])
-    return CommonRows(None, None, [_in_place(keyed, other, stated)])
+    return CommonRows(None, None, [in_place(keyed, other, stated)])
 
 
 def common_names(

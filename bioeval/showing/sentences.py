@@ -127,7 +127,8 @@ half-matrix!: all values on one side of the diagonal are the same, so half of th
 exclusion-without-effect!: the exclusion {exclusion:name} leaves out no comparison: check whether
     both sides spell its values alike
 values-look-alike!: {values:count} of {of:count values} of {column:name} differ from another value
-    only in case, spaces, or leading or trailing zeros, and are treated as different values
+    only in case, spaces, Unicode form (NFC, NFD), or leading or trailing zeros, and are treated as
+    different values
     ({examples}); spell them alike
 cameras-not-used: both sides have a column {column:name}, which this evaluation does not use:
     `protocol="market1501"` uses it for re-identification (mAP, CMC), and reading with

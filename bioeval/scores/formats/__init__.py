@@ -51,18 +51,21 @@ from bioeval.scores.formats.labels import (
 )
 from bioeval.scores.formats.layouts import PRESETS, first_line_of, names_columns
 from bioeval.scores.formats.lists import (
+    holds_features,
     is_wide,
     read_frame,
     read_list,
     read_parquet,
-    read_wide,
+    read_text_table,
     scores_of_two_files,
     with_corner,
 )
 from bioeval.scores.formats.roles import (
+    COLUMNS,
     LOAD_NAMES,
     Arguments,
     counts_columns,
+    folded,
     is_number,
     like_number,
 )
@@ -271,8 +274,8 @@ def _read(path: Any, impostor: Path | None, arguments: Arguments, only_embedding
             scores = read_frame(path, arguments)
         elif form == "text":
             head = with_corner(head_of(place))
-            wide = read_wide(head, arguments) if impostor is None else None
-            scores = read_list(head, arguments, impostor) if wide is None else wide
+            table = read_text_table(head, arguments) if impostor is None else None
+            scores = read_list(head, arguments, impostor) if table is None else table
             scores = scores._with(reading=(*head.reading, *scores.reading))
         elif form == "matrix-text":
             scores = _read_numbers(head_of(place), arguments)
@@ -379,6 +382,7 @@ def recognise(path: Path, arguments: Arguments) -> str:
         with suppress(DataError):  # the text is no list or matrix with names, or is damaged
             head = with_corner(head_of(path))
             has_names = names_columns(head) or is_wide(head.cells[0], Arguments({}))
+            has_names = has_names or holds_features(head, arguments)
         if has_names and "gallery" not in arguments:
             return "text"
         if by_suffix in (None, "text"):
@@ -421,6 +425,7 @@ def _format_of_text(path: Path, arguments: Arguments) -> str:
         cells = first[1:] if not first[0] and counts_columns(first[1:]) else first
         numbers = len(cells) if all(not x or like_number(x) for x in cells) else 0
     is_list = any(x in arguments for x in ("columns.scores", "trials", "subject_from", "format"))
+    is_list = is_list or not {*map(folded, arguments.meta)}.isdisjoint(COLUMNS["score"])
     is_list = is_list or labels is not None and labels.is_file() and lists_templates(labels)
     if not is_list and (labels or gallery) and numbers >= (2 if gallery else 3):
         return "matrix-text"
@@ -435,9 +440,16 @@ def _format_of_text(path: Path, arguments: Arguments) -> str:
         raise fault(
             path,
             "begins with a line of numbers, as a matrix does",
-            "a matrix of scores needs `labels`; of a list of pairs give the `format`, or the "
-            "numbers of the columns, or write their names in a first line, such as 'genuine "
-            "template_a template_b score'",
+            f"{'embeddings need' if 'metric' in arguments else 'a matrix of scores needs'} "
+            "`labels`; of a list of pairs give the `format`, or the numbers of the columns, as in "
+            '`columns={"subject_a": 1, "subject_b": 2, "similarity": 3}`, or write their names in '
+            "a first line, such as 'genuine template_a template_b score'",
+        )
+    if "metric" in arguments and not is_list and any(map(like_number, first)):
+        raise fault(
+            path,
+            "has texts and numbers in its first line",
+            "of embeddings, write titles of the columns in a first line, such as 'f0,f1,f2,label'",
         )
     return "text"
 

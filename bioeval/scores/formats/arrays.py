@@ -49,11 +49,11 @@ from bioeval.scores.features import (
     average_embeddings,
     left_out_of,
     require_features,
+    titles_of,
 )
 from bioeval.scores.formats.containers import Lazy
 from bioeval.scores.formats.files import existing_file, fault, listing, missing, wrong_shape
 from bioeval.scores.formats.labels import Role, SideLabels, of_images, read_labels
-from bioeval.scores.formats.lists import scores_of_classes
 from bioeval.scores.formats.roles import (
     COLUMNS,
     MOST_COLUMNS,
@@ -63,10 +63,16 @@ from bioeval.scores.formats.roles import (
     Arguments,
     side_and_column,
 )
-from bioeval.scores.formats.trials import in_listed_order, look_up, read_comparisons
+from bioeval.scores.formats.trials import (
+    in_listed_order,
+    look_up,
+    read_comparisons,
+    refuse_impostor_flags,
+    scores_of_classes,
+)
 from bioeval.scores.labels import IDS_OF_NO_PERSON, LEAST_INEXACT, as_subjects
 from bioeval.scores.matrix import Scores
-from bioeval.scores.metadata import as_meta
+from bioeval.scores.metadata import NAME_COLUMNS, as_meta
 from bioeval.scores.missing import CAMERA_COLUMNS
 from bioeval.scores.pairs import ListRules, places_in_words
 from bioeval.scores.people import marking
@@ -363,6 +369,12 @@ class ArrayFile:
             meta = self.arguments.all_meta() if has_metadata else {}
             return read_labels(path, self.arguments, meta, role).expect(count, noun)
         name = self.take(role)
+        if name is None and "subject_from" in self.arguments and (names := self.names_of(side)):
+            texts = [*np.ravel(self.read(names)).astype(str).tolist()]
+            pattern = self.arguments.take("subject_from")
+            parts = pattern.parts(texts, lambda _: f"{self.path}: {names!r}")
+            columns = {k: np.array([x[text] for text in texts]) for k, x in parts.items()}
+            return SideLabels(self.path, columns.pop("subject"), columns).expect(count, noun)
         if name is None:
             return None
         shape = self.shape(name)
@@ -375,6 +387,14 @@ class ArrayFile:
         if pattern := self.arguments.take("names_of"):
             return of_images(values, pattern, f"{self.path}: {name!r}", self.path)
         return SideLabels(self.path, values, {})
+
+    def names_of(self, side: str) -> str | None:
+        """Return the array of texts that names the templates of a side; None if there is none."""
+        prefixes = ("probe_", "") if side == "probe" else ("gallery_",)
+        names = (f"{prefix}{name}" for prefix in prefixes for name in NAME_COLUMNS)
+        return next(
+            (x for x in names if x in self.arrays and self.arrays[x].dtype.kind == "U"), None
+        )
 
     def unread(self) -> list[str]:
         """Return the arrays that have no role and are no metadata, though they may be meant so.
@@ -438,12 +458,14 @@ class ArrayFile:
         """Return the error of a matrix, or of embeddings, without labels."""
         has_columns = column_count not in (None, row_count)
         columns = f" and {column_count} columns" if has_columns else ""
+        names = self.names_of("probe")
+        by_name = f", or, if they are in the names of {names!r}, `subject_from`" if names else ""
         return DataError(
             f"{self.path}: no labels, the subject of each of {row_count} rows{columns}; name the "
             "arrays "
             'with `columns={"labels": ...}` and, if the columns are other templates, '
             '`columns={"gallery_labels": ...}`, or give CSV files with `labels` and '
-            f"`gallery`. It holds: {self.contents}"
+            f"`gallery`{by_name}. It holds: {self.contents}"
         )
 
 
@@ -553,6 +575,15 @@ def _are_transposed(file: ArrayFile, *names: str) -> bool:
     return column_counts == counts != row_counts
 
 
+def vectors_of_classes(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return the names of the genuine and of the impostor scores; None if there are none."""
+    folded_names = {re.sub("scores?|[_ -]", "", name.casefold()): name for name in names}
+    for words in _NAMES_OF_CLASSES:
+        if folded_names.keys() >= {*words}:
+            return folded_names[words[0]], folded_names[words[1]]
+    return None
+
+
 def _two_vectors(file: ArrayFile, *, are_named: bool) -> Scores:
     """Return genuine and impostor scores, in an array each, as pairs without names.
 
@@ -570,21 +601,24 @@ def _two_vectors(file: ArrayFile, *, are_named: bool) -> Scores:
                 raise wrong_shape(path, repr(name), file.arrays[name].shape, "one score a pair")
         genuine, impostor = names["genuine"], names[IMPOSTOR]
     else:
-        vectors = {
-            re.sub("scores?|[_ -]", "", name.casefold()): name
-            for name, array in file.arrays.items()
-            if array.dtype.kind in "iuf" and array.is_vector
-        }
-        for words in _NAMES_OF_CLASSES:
-            if not genuine and vectors.keys() >= {*words}:
-                genuine, impostor = map(vectors.__getitem__, words)
-    if not genuine:
         arrays = file.arrays.items()
-        matrices = (k for k, v in arrays if len(v.shape) == 2 and v.dtype.kind in "iuf")
+        vectors = [k for k, v in arrays if v.dtype.kind in "iuf" and v.is_vector]
+        genuine, impostor = vectors_of_classes(vectors) or ("", "")
+    if not genuine:
+        matrices = {k: v for k, v in file.arrays.items() if len(v.shape) == 2}
+        floats = [k for k, v in matrices.items() if v.dtype.kind == "f"]
+        lists = [k for k, v in matrices.items() if v.dtype.kind in "iu"]
+        advice = (
+            f"{backquoted('columns.scores', next(iter((*floats, *lists)), None))} or "
+            '`columns={"embeddings": ...}`'
+        )
+        # The nearest entries beside their scores, as faiss returns them.
+        of_faiss = [(x, y) for x in lists for y in floats if file.shape(x) == file.shape(y)]
+        for x, y in of_faiss[:1]:
+            advice = f'`columns={{"indices": "{x}", "scores": "{y}"}}`'
         raise DataError(
-            f"{path}: no array 'scores' or 'embeddings'; name the array to use with "
-            f"{backquoted('columns.scores', next(matrices, None))} or "
-            f'`columns={{"embeddings": ...}}`. It holds: {file.contents}'
+            f"{path}: no array 'scores' or 'embeddings'; name the array to use with {advice}. It "
+            f"holds: {file.contents}"
         )
     genuine_scores = file.arrays[genuine].read().reshape(-1)
     impostor_scores = file.arrays[impostor].read().reshape(-1)
@@ -699,8 +733,10 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
     metric = file.word("metric", "cosine", METRICS)
     mask = file.take("mask")
     features = []
+    titles = None
     for name in names:
         values = file.arrays[name].read()
+        titles = titles_of(values)
         values = values.T if is_transposed else values
         features.append(as_embeddings(values, f"{file.path}: {name}"))
     labels = [side.columns()[0] for side in (probe, gallery) if side is not None]
@@ -720,6 +756,7 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         average=arguments.take("average", ()),
         shared=arguments.take("shared"),
         as_read=as_read,
+        titles=titles,
     )
 
 
@@ -1070,6 +1107,7 @@ def _pairs(file: ArrayFile, name: str) -> Scores:
     if genuine is None and "trials" in arguments:
         scores = in_listed_order(file.path, values, arguments, options)
         return scores._with(reading=(*scores.reading, *remarks))
+    refuse_impostor_flags(file.path, *([*file.arrays] if genuine is None else [genuine]))
     if genuine is None:
         raise DataError(
             f"{file.path}: {name!r} is a list of {pair_count} scores without classes; name the "

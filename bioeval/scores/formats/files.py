@@ -23,6 +23,7 @@ from bioeval.base.errors import BioevalError, DataError, nearest_name, printable
 from bioeval.base.progress import report
 from bioeval.base.replacing import require_no_loop, why_no_folder
 from bioeval.base.unchanged import unchanged, watch
+from bioeval.scores.labels import normal
 
 # Characters of a library's message that are shown.
 _LONGEST = 200
@@ -371,9 +372,12 @@ def delimiter_of(line: str) -> str:
 
 
 def cells_of(line: str, delimiter: str) -> list[str]:
-    """Return the cells of a line."""
+    """Return the cells of a line; among blanks, a cell in quotes may hold some."""
     if delimiter == " ":
-        return line.split()
+        if '"' not in line:
+            return line.split()
+        line = line.strip().replace("\t", " ")
+        return next(csv.reader([line], delimiter=" ", skipinitialspace=True), [])
     row = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
     return [from_cell(cell.strip()) for cell in row]
 
@@ -388,7 +392,8 @@ def rows_of(
     with guarded(path, expected="text"), open_text(path, bounded) as file:
         numbered = islice(enumerate(file, 1), first - 1, None)
         if delimiter == " ":
-            yield from ((n, row) for n, raw in numbered if (row := decode(raw, path, n).split()))
+            lines = ((n, cells_of(decode(raw, path, n), delimiter)) for n, raw in numbered)
+            yield from ((n, row) for n, row in lines if row)
             return
         text_of_line = ""
 
@@ -418,4 +423,4 @@ def text_array(cells: list[str], source: str) -> np.ndarray:
             f"all of them would need more than {MOST_TEXT >> 20} Mi characters; expected shorter "
             "values"
         )
-    return np.array(cells, dtype=str)
+    return np.array([*map(normal, cells)], dtype=str)

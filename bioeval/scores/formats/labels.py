@@ -204,7 +204,7 @@ def read_labels(
         raise _no_column(path, "labels", columns, LABEL_COLUMNS)
     if chosen is None:
         first_known = subjects
-        subjects = _column_of_subjects(path, first_known, columns, role)
+        subjects = column_of_subjects(path, first_known, columns, role)
         if subjects != first_known:
             columns, _ = _read_csv(path, [subjects.casefold()])  # refuses blank cells
     if len(columns) > 1 and subjects not in (chosen, LABEL_COLUMNS[0]):
@@ -239,7 +239,7 @@ def read_labels(
     return labels.renamed(meta)
 
 
-def _column_of_subjects(
+def column_of_subjects(
     path: Path, first_known: str, columns: Mapping[str, np.ndarray], role: Role
 ) -> str:
     """Return the column of subjects among the columns with a known name.

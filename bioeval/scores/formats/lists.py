@@ -21,8 +21,11 @@ from bioeval.base.messages import Message
 from bioeval.base.progress import report
 from bioeval.scores.cells import Mask
 from bioeval.scores.codes import CodedSides
-from bioeval.scores.formats.files import existing_file, fault, guarded, optional
-from bioeval.scores.formats.labels import read_templates
+from bioeval.scores.features import NO_FEATURES
+from bioeval.scores.formats.arrays import IMPOSTOR, scores_of, vectors_of_classes
+from bioeval.scores.formats.containers import Lazy
+from bioeval.scores.formats.files import existing_file, fault, guarded, optional, text_array
+from bioeval.scores.formats.labels import column_of_subjects, read_templates
 from bioeval.scores.formats.layouts import (
     Layout,
     layout_of,
@@ -39,6 +42,7 @@ from bioeval.scores.formats.roles import (
     folded,
     is_number,
     like_number,
+    require_names,
     require_no_thousands,
 )
 from bioeval.scores.formats.tables import (
@@ -56,15 +60,17 @@ from bioeval.scores.formats.trials import (
     in_listed_order,
     join,
     read_comparisons,
+    refuse_impostor_flags,
+    scores_of_classes,
     truth_of,
 )
 from bioeval.scores.image_names import subject_pattern
-from bioeval.scores.labels import as_objects, missing_values, with_whole_numbers
+from bioeval.scores.labels import as_objects, missing_values, normal, with_whole_numbers
 from bioeval.scores.matrix import Scores
-from bioeval.scores.metadata import natural_places
+from bioeval.scores.metadata import LABEL_COLUMNS, natural_places
 from bioeval.scores.missing import are_of_no_person, ids_of_no_person
 from bioeval.scores.pairs import MOSTLY, ListRules, PairList, places_in_words
-from bioeval.scores.sides import as_names, places, united
+from bioeval.scores.sides import as_names, counts_rows, keys_of, places, united
 
 # Names whose subjects are shown.
 _EXAMPLES = 3
@@ -185,15 +191,6 @@ def scores_of_two_files(
         )
     reading = f"genuine scores from {path.name}, impostor scores from {impostor_path.name}"
     return scores_of_classes(genuine, impostor, arguments, options)._with(reading=(reading,))
-
-
-def scores_of_classes(
-    genuine: np.ndarray, impostor: np.ndarray, arguments: Arguments, options: dict[str, Any]
-) -> Scores:
-    """Return genuine and impostor scores as pairs without names."""
-    values = arguments.with_failures(np.concatenate([genuine, impostor]))
-    is_genuine = np.repeat([True, False], [len(genuine), len(impostor)])
-    return Scores.from_pairs(values, is_genuine, **options)
 
 
 # ------------------------------------------------------------------------- pairs with names
@@ -356,6 +353,7 @@ class Listed:
 
     def _pairs_with_class_of_subjects(self) -> ScoredPairs:
         if self.subjects is None:
+            refuse_impostor_flags(self.table.path, *self.layout.names)
             names = self.every_name()
             advice = backquoted("subject_from", subject_pattern(names) if names else None)
             raise fault(
@@ -713,8 +711,8 @@ _SAME_TEMPLATES = "label"
 _OTHER_TEMPLATES = "probe"
 # Rows of a Parquet file that are read together.
 _ROWS_PER_PIECE = 1 << 17
-# The first rows of a DataFrame, by which its columns are known.
-_FIRST_ROWS = 1000
+# The most rows, and cells, of a table by which its columns are known, and the least rows.
+_FIRST_ROWS, _FIRST_CELLS, _FEW_ROWS = 1000, 200_000, 20
 
 
 def is_wide(names: Sequence[str], arguments: Arguments) -> bool:
@@ -753,9 +751,17 @@ def with_corner(head: Head) -> Head:
     return head
 
 
-def read_wide(head: Head, arguments: Arguments) -> Scores | None:
-    """Read a text as a matrix with names of rows and columns; None if the text is a list."""
+def read_text_table(head: Head, arguments: Arguments) -> Scores | None:
+    """Read a text as a matrix with names, or as named arrays; None if the text is a list."""
     names = head.cells[0]
+
+    def read(numbers: Sequence[int], words: Sequence[int]) -> Columns:
+        blanks = [*numbers, *words]
+        of_words, of_numbers = ({i: names[i] for i in x} for x in (words, numbers))
+        return read_columns(head, True, of_words, of_numbers, blanks=blanks)
+
+    if (scores := _of_arrays(head, read, arguments)) is not None:
+        return scores
     if len(head.rows) < 2 or not is_wide(names, arguments):
         return None
     numbers = {i: names[i] for i in range(1, head.width)}
@@ -783,7 +789,7 @@ def _matrix_with_names(table: Columns, names: Sequence[str], arguments: Argument
             'leave out `lists={"as": "pairs"}`, or convert it to a list',
         )
     corner, *column_names = names
-    column_names = [*as_integers(column_names)]  # as those of the rows
+    column_names = [*as_integers([*map(normal, column_names)])]  # as those of the rows
     square = row_names == column_names
     has_same_names = sorted(row_names) == sorted(column_names)
     if corner.casefold() == _SAME_TEMPLATES and has_same_names and not square:
@@ -827,6 +833,96 @@ def _matrix_with_names(table: Columns, names: Sequence[str], arguments: Argument
     )
 
 
+# ------------------------------------------------------------------------- columns as arrays
+
+
+def holds_features(head: Head, arguments: Arguments) -> bool:
+    """Whether rows are embeddings, beside their labels or other columns, by titles of columns."""
+    titles = head.cells[0]
+    is_stated = not {"metric", "average"}.isdisjoint(arguments.values)
+    if not is_stated or len(head.rows) < 2 or "columns.scores" in arguments:
+        return False
+    if "gallery" in arguments or not {*COLUMNS["score"]}.isdisjoint(map(folded, titles)):
+        return False
+    features, others = _features(head, arguments)
+    if features and not NO_FEATURES.isdisjoint(titles[i].casefold() for i in others if titles[i]):
+        return True
+    if not arguments.ignored.isdisjoint(titles):
+        return True
+    are_titles = not any(map(like_number, titles))
+    return are_titles and bool(features) and (len(others) > 0 or "labels" not in arguments)
+
+
+def _features(head: Head, arguments: Arguments) -> tuple[list[int], list[int]]:
+    """Return the columns of features, numbers without another title or role, and the others."""
+    named = {*arguments.meta.values(), arguments.peek("columns.labels"), *arguments.ignored}
+    features: list[int] = []
+    others: list[int] = []
+    for i, title in enumerate(head.cells[0]):
+        is_other = title in named or title.casefold() in NO_FEATURES
+        is_number = all(not x or like_number(x) for x in head.column(i)[1:])
+        (others if is_other or not is_number else features).append(i)
+    return features, others
+
+
+def _of_arrays(
+    head: Head,
+    read: Callable[[Sequence[int], Sequence[int]], Columns],
+    arguments: Arguments,
+) -> Scores | None:
+    """Read columns as the arrays of a file: features with labels, or the scores of each class.
+
+    `read` reads columns of numbers, and columns of words. None if the table is a list or a matrix.
+    """
+    path, titles = head.path, head.cells[0]
+    arrays: dict[str, Lazy] = {}
+    if holds_features(head, arguments):
+        import pandas as pd
+
+        require_names(path, head.start_line, titles)
+        features, others = _features(head, arguments)
+        if not features:
+            raise fault(path, "has no column of numbers that may be a feature")
+        others = [i for i in others if titles[i] not in arguments.ignored]
+        table = read(features, others)
+        values = np.column_stack([table.numbers[i] for i in features])
+        frame = pd.DataFrame(values, columns=[titles[i] for i in features])
+        arrays["embeddings"] = Lazy(values.shape, values.dtype, lambda: frame)
+        columns = {
+            titles[i] or "name": text_array(table.words[i].objects().tolist(), str(path))
+            for i in others
+            if titles[i] or not counts_rows(table.words[i].objects())  # the index of pandas
+        }
+        known = (title for x in LABEL_COLUMNS for title in columns if title.casefold() == x)
+        label = next((x for x in known if x not in arguments.meta.values()), None)
+        if label is not None and "labels" in arguments:
+            raise fault(
+                path,
+                f"the column {label!r} and `labels` each state the labels",
+                f'leave out `labels`, or say `columns={{"{label}": None}}`',
+            )
+        if label is not None and "columns.labels" not in arguments:
+            columns["labels"] = columns.pop(column_of_subjects(path, label, columns, "labels"))
+        for name, column in columns.items():
+            arrays[name] = Lazy(column.shape, column.dtype, partial(np.array, column))
+        return scores_of(path, arrays, arguments)
+    genuine = arguments.peek("columns.genuine")
+    classes = vectors_of_classes(titles)
+    if genuine is not None and "columns.scores" not in arguments:
+        classes = genuine, arguments.meta.get(IMPOSTOR, "")
+    if classes is None or not {*classes} <= {*titles} <= {"", *classes}:
+        return None
+    cells = [x for name in classes for x in head.column(titles.index(name))[1:] if x]
+    if not all(map(like_number, cells)):
+        return None
+    arguments.kind_of(path, None, "")
+    numbers = read([titles.index(x) for x in classes], []).numbers
+    for i, values in numbers.items():  # the shorter column ends in blank cells
+        count = int(np.flatnonzero(~np.isnan(values)).max(initial=-1)) + 1
+        arrays[titles[i]] = Lazy((count,), values.dtype, partial(np.array, values[:count]))
+    return scores_of(path, arrays, arguments)
+
+
 # ------------------------------------------------------------------------- Parquet, a DataFrame
 
 #: A function that yields the columns of some numbers, in pieces of rows.
@@ -840,32 +936,55 @@ def read_parquet(path: Path, arguments: Arguments) -> Scores:
     opened = arrow.parquet.ParquetFile(path, page_checksum_verification=True)
     with guarded(path, expected="a Parquet file"), opened as file:
         names = file.schema_arrow.names
+        # pandas stores an index of names as a column.
+        index = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
+        index = [x for x in index if x in names]
+        if len(index) == 1 and "string" in str(file.schema_arrow.field(index[0]).type):
+            names = [*index, *(x for x in names if x != index[0])]
+        else:
+            index = [None]
 
         def pieces(columns: Sequence[int]) -> Iterator[dict[int, Any]]:
             for batch in file.iter_batches(_ROWS_PER_PIECE, columns=[names[i] for i in columns]):
                 yield {i: batch.column(names[i]).to_pandas() for i in columns}
 
         first: list[list[str]] = []
-        if not is_wide(names, arguments):
-            for batch in islice(file.iter_batches(_FIRST_ROWS), 1):
-                first = _first_cells(batch.to_pandas(ignore_metadata=True))
-        head = Head(path, ",", [names, *first])
+        for batch in islice(file.iter_batches(_first_rows(names)), 1):
+            first = _first_cells(batch.to_pandas(ignore_metadata=True)[names])
+        titles = _titles(index[0], names)
+        head = with_corner(Head(path, ",", [titles, *first]))
         return _of_table(head, file.metadata.num_rows, pieces, arguments)
 
 
 def read_frame(frame: Any, arguments: Arguments) -> Scores:
     """Read a DataFrame, as a file with the same columns is read."""
+    index = None
+    if frame.index.nlevels == 1 and keys_of(frame).names is not None:
+        index = str(frame.index.name)
+        frame = frame.reset_index(names=index)
     missing = missing_values(as_objects([*frame.columns]))
     names = [
         "" if is_missing else str(name)
         for name, is_missing in zip(frame.columns, missing, strict=True)
     ]
-    head = Head(Path("DataFrame"), ",", [names, *_first_cells(frame.head(_FIRST_ROWS))])
+    cells = _first_cells(frame.head(_first_rows(names)))
+    head = with_corner(Head(Path("DataFrame"), ",", [_titles(index, names), *cells]))
 
     def pieces(columns: Sequence[int]) -> Iterator[dict[int, Any]]:
         yield {i: frame.iloc[:, i] for i in columns}
 
     return _of_table(head, len(frame), pieces, arguments)
+
+
+def _titles(index: str | None, names: Sequence[str]) -> list[str]:
+    """Return the titles of columns, of which the first may be an `index` of names."""
+    is_corner = index is None or index.casefold() in (_SAME_TEMPLATES, _OTHER_TEMPLATES)
+    return [*names] if is_corner else ["", *names[1:]]
+
+
+def _first_rows(names: Sequence[str]) -> int:
+    """Return how many rows of a table show what its columns hold."""
+    return max(_FEW_ROWS, min(_FIRST_ROWS, _FIRST_CELLS // max(1, len(names))))
 
 
 def _first_cells(frame: Any) -> list[list[str]]:
@@ -879,6 +998,12 @@ def _of_table(head: Head, row_count: int, pieces: Pieces, arguments: Arguments) 
     names = head.cells[0]
     if not row_count:
         raise fault(path, "has no rows")
+
+    def read(numbers: Sequence[int], words: Sequence[int]) -> Columns:
+        return _columns(head, row_count, pieces, numbers, words, words, words)
+
+    if (scores := _of_arrays(head, read, arguments)) is not None:
+        return scores
     if is_wide(names, arguments):
         table = _columns(head, row_count, pieces, [*range(1, len(names))], [0], [0])
         return _matrix_with_names(table, names, arguments)

@@ -291,8 +291,8 @@ def _checked(name: str, value: Any) -> Any:
 
 
 _GENUINE = (
-    *("1", "1.0", "+1", f"{1:.18e}", "true", "genuine", "target", "match", "mated", "same"),
-    "client",
+    *("1", "1.0", "+1", f"{1:.18e}", "true", "t", "yes", "y", "positive", "pos"),
+    *("genuine", "gen", "target", "match", "mated", "same", "client", "intra", "authentic"),
 )
 
 #: Spellings of impostor, a row for each meaning. A list must not have words of two rows. The long
@@ -300,12 +300,16 @@ _GENUINE = (
 IMPOSTORS = (
     ("0", "0.0", f"{0:.18e}"),
     ("-1", "-1.0", f"{-1:.18e}"),
-    ("nontarget", "non-target", "impostor", "imposter", "nonmatch", "non-match", "different"),
+    (
+        *("nontarget", "non-target", "impostor", "imposter", "imp", "nonmatch", "non-match"),
+        *("different", "diff", "inter"),
+    ),
 )
 
 #: Spellings of genuine and impostor, in lower case and with ``-`` for ``_``.
 TRUTH = dict.fromkeys(_GENUINE, True) | dict.fromkeys(
-    ("false", "nonmated", "non-mated", *sum(IMPOSTORS, ())), False
+    ("false", "f", "no", "n", "negative", "neg", "nonmated", "non-mated", *sum(IMPOSTORS, ())),
+    False,
 )
 
 #: Names of columns by role; the first name present counts. Side a is enrolled.

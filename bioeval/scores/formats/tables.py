@@ -36,7 +36,7 @@ from bioeval.scores.formats.roles import (
     require_few,
     require_no_thousands,
 )
-from bioeval.scores.labels import LEAST_INEXACT
+from bioeval.scores.labels import LEAST_INEXACT, normal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,6 +65,8 @@ class GrowingColumn:
 _FIRST_BYTES = 1 << 16
 _FIRST_LINES = 1000
 _COMMENT = "#"
+# The line by which Excel knows the separator of the cells.
+_SEPARATOR = re.compile(r"sep=[;,|]?", re.IGNORECASE)
 # Distinct values up to this number have codes of one byte.
 _MOST_BYTE_CODES = np.iinfo(np.int8).max
 # Lines that pandas reads together.
@@ -132,6 +134,8 @@ def head_of(path: Path, blanks: bool = True) -> Head:
     start_line = 1
     for number, raw_line in enumerate(raw_lines, 1):
         text = decode(raw_line, path, number)
+        if not texts and _SEPARATOR.fullmatch(text.strip()):
+            continue
         if not texts and text.lstrip().startswith(_COMMENT):
             comments.append((number, text))
         elif text.strip():
@@ -148,7 +152,7 @@ def head_of(path: Path, blanks: bool = True) -> Head:
     else:
         delimiter = delimiter_of(texts[0])
     if delimiter == " ":
-        rows = [*map(str.split, texts)]
+        rows = [cells_of(text, delimiter) for text in texts]
         is_plain = all(text == " ".join(text.split()) for text in texts)
     else:  # csv accepts a quoted cell that is cut at the end
         reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
@@ -159,6 +163,11 @@ def head_of(path: Path, blanks: bool = True) -> Head:
     if len(names) == len(rows[0]) and not HEADER_NAMES.isdisjoint(map(folded, names)):
         start_line, _ = comments.pop()
         rows.insert(0, names)
+    # R writes names of rows, each another, and no title above them.
+    titles, *below = rows
+    first = {row[0] for row in below if len(row) == len(titles) + 1 and row[0] and row[-1]}
+    if len(first) == len(below) > 0 and not any(map(is_number, titles)):
+        titles.insert(0, "")
     require_few(path, start_line, rows[0])
     return Head(path, delimiter, rows, start_line, is_plain, len(comments))
 
@@ -185,7 +194,8 @@ class Words:
         new_codes: list[Any] = [*map(code_of_value.get, words)]
         if None in new_codes:
             new_codes = [
-                code_of_value.setdefault(str(value).strip(), len(code_of_value)) for value in words
+                code_of_value.setdefault(normal(str(value).strip()), len(code_of_value))
+                for value in words
             ]
             self.values = [*code_of_value]
         fits_in_byte = len(code_of_value) <= _MOST_BYTE_CODES
@@ -397,6 +407,12 @@ def _checked_pieces(
     import pandas as pd
 
     rows = rows_of(head.path, head.delimiter, start_line)
+    separator = repr(head.delimiter if head.delimiter != " " else r"\s+").replace("'", '"')
+    titles = "" if start_line > head.start_line else ", header=None, names=[...]"
+    decimals = (
+        f': read the text by `pd.read_csv(path, sep={separator}, decimal=","{titles})`, and load '
+        "the table"
+    )
     filled = {i: name for i, name in ({**words, **numbers}).items() if i not in blanks}
     while piece := [*islice(rows, PIECE)]:
         for line, row in piece:
@@ -427,7 +443,7 @@ def _checked_pieces(
                 raise fault(head.path, f"{cell_count} cells", expected, line=line)
             for i, name in numbers.items():
                 cells: list[Any] = row
-                cells[i] = _number(row[i] or "nan", f"{head.path}: line {line}", name)
+                cells[i] = _number(row[i] or "nan", f"{head.path}: line {line}", name, decimals)
         yield pd.DataFrame([row for _, row in piece], dtype=object)
 
 
@@ -478,7 +494,7 @@ def _pieces(
             yield piece
 
 
-def _number(cell: str, source: str, name: str) -> float:
+def _number(cell: str, source: str, name: str, decimals: str = "") -> float:
     text = cell.strip()
     hint = ""
     try:
@@ -493,7 +509,7 @@ def _number(cell: str, source: str, name: str) -> float:
     elif text.count(".") > 1:
         hint = " (thousands have no separator)"
     elif "," in text:
-        hint = " (decimals have a point, not a comma)"
+        hint = f" (decimals have a point, not a comma{decimals})"
     elif text.isalpha():
         hint = "; of a comparison that failed the cell is blank, or the number `failed`"
     raise DataError(f"{source}: {name} is {received(cell)}; expected a number{hint}")

@@ -52,6 +52,17 @@ class Comparisons:
         return [i for i in self.table.words if i != self.layout.get("genuine")]
 
 
+def refuse_impostor_flags(path: Path, *names: str) -> None:
+    """Raise if a name is that of flags of impostor pairs, the reverse of `genuine`."""
+    for name in names:
+        if TRUTH.get(truth_word(name)) is False and name.isalpha():
+            raise fault(
+                path,
+                f"{name!r} marks the impostor pairs",
+                f'mark the genuine pairs, as by `x["genuine"] = 1 - x["{name}"]`',
+            )
+
+
 def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
     """Return which rows are genuine, by a column of words for the classes.
 
@@ -62,10 +73,15 @@ def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
         row = int(np.argmax(column.codes == code))
         cell = column.values[code]
         raise DataError(
-            f"{table.place_of(row)}: {name} is {received(cell)}; expected one of 1, true, genuine, "
-            "target, match, 0, false, impostor, nontarget, nonmatch"
+            f"{table.place_of(row)}: {name} is {received(cell)}; expected one of 1, true, yes, "
+            "genuine, target, match, 0, false, no, impostor, nontarget, nonmatch: with pandas, "
+            f'`table["genuine"] = table["{name}"] == {cell!r}` if this is the word for genuine '
+            "pairs, and load the table"
         )
     spelled = {*map(truth_word, column.values)}
+    words = {x for x in TRUTH if x.isalpha()} - {"true", "false", "t", "f", "yes", "no", "y", "n"}
+    if words.isdisjoint(spelled):
+        refuse_impostor_flags(table.path, name)
     meanings = [min(spelled.intersection(row)) for row in IMPOSTORS if spelled & {*row}]
     if len(meanings) > 1:
         raise fault(
@@ -74,6 +90,15 @@ def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
             "leave out the lines of one",
         )
     return is_genuine.astype(bool)[column.codes]
+
+
+def scores_of_classes(
+    genuine: np.ndarray, impostor: np.ndarray, arguments: Arguments, options: dict[str, Any]
+) -> Scores:
+    """Return genuine and impostor scores as pairs without names."""
+    values = arguments.with_failures(np.concatenate([genuine, impostor]))
+    is_genuine = np.repeat([True, False], [len(genuine), len(impostor)])
+    return Scores.from_pairs(values, is_genuine, **options)
 
 
 def lists_trials(path: str | Path) -> bool:

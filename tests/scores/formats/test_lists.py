@@ -110,15 +110,15 @@ def test_the_kind_is_declared_or_required(tmp_path):
 
 def test_an_unknown_word_for_the_class_is_named(tmp_path):
     for scores, trials, form in (
-        ("a 0.5\nb 1.5\n", "a yes\nb no\n", "asvspoof"),
-        ("1.5\n2\n", "a yes\nb no\n", "asvspoof"),
-        ("a b 1.5\nb c 2\n", "a b yes\nb c no\n", "kaldi"),
+        ("a 0.5\nb 1.5\n", "a oui\nb non\n", "asvspoof"),
+        ("1.5\n2\n", "a oui\nb non\n", "asvspoof"),
+        ("a b 1.5\nb c 2\n", "a b oui\nb c non\n", "kaldi"),
     ):
         trials = put(tmp_path, "trials.txt", trials)
-        with refused("trials.txt: line 1: genuine is 'yes'; expected one of 1, true"):
+        with refused("trials.txt: line 1: genuine is 'oui'; expected one of 1, true"):
             load(tmp_path, scores, trials=trials, format=form)
-    with refused("x.txt: line 2: genuine is 'no'; expected"):
-        load(tmp_path, "1 x y 1.5\nno x z 2\n", format="voxceleb")
+    with refused("x.txt: line 2: genuine is 'non'; expected"):
+        load(tmp_path, "1 x y 1.5\nnon x z 2\n", format="voxceleb")
 
 
 # ------------------------------------------------------------------------- layouts
