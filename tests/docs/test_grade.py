@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
@@ -611,3 +612,37 @@ def test_what_follows_from_wrong_rates_is_said_before_a_known_mistake() -> None:
     handed_in = RIGHT | {"far": far, "frr": frr, "eer": 2 * RIGHT["eer"]}
     sentence = grade.what_is_wrong("eer", handed_in, RIGHT)
     assert sentence == "follows from FAR and FRR: no further mistake"
+
+
+def test_a_rate_that_is_one_less_a_wrong_rate_has_no_further_mistake(tmp_path: Path) -> None:
+    attempts = RIGHT["genuine_attempts"] + RIGHT["impostor_attempts"]
+    far = RIGHT["far"] * (RIGHT["impostor_attempts"] / attempts)[:, None]
+    hand_in(tmp_path / "Ada", careless(far=far, grr=1 - far))
+    ada = grade.grade(tmp_path / "Ada")
+    assert sum(ada.right.values()) == len(ada.right) - 2 and "grr: follows from FAR" in str(ada)
+
+
+def test_other_mates_and_other_images_of_a_claim_are_named(tmp_path: Path) -> None:
+    distances, person = solution.homework_data(7)
+    farthest, rank = solution.mates(distances, person, np.max)
+    mates = np.flatnonzero(person == person[0])[1:]
+    assert farthest[0] == distances[0, mates].max()
+    assert rank[0] == 1 + (distances[0, person != person[0]] <= farthest[0]).sum()
+    cms = (rank[:, None] <= np.arange(1, 6)).mean(axis=0)
+    first: dict[bool, list[float]] = {True: [], False: []}  # by whether the claim is genuine
+    for i, claimed in itertools.product(range(len(person)), np.unique(person)):
+        (j, *_) = [j for j in np.flatnonzero(person == claimed) if j != i]
+        first[bool(claimed == person[i])].append(distances[i, j])
+    gar = solution.rates(*map(np.array, (first[True], first[False])), RIGHT["thresholds"])["gar"]
+    hand_in(tmp_path / "Ada", careless(cms=cms, gar=np.stack([RIGHT["gar"][0], gar])))
+    remarks = str(grade.grade(tmp_path / "Ada").remarks)
+    assert "gar: claims: the first image decides" in remarks
+    assert "cms: the farthest image of the person is the mate" in remarks
+
+
+def test_a_link_and_names_that_are_not_on_the_sheet_are_named(tmp_path: Path) -> None:
+    hand_in(tmp_path / "Ada", {f"my_{name}": array for name, array in RIGHT.items()})
+    assert "not on the sheet: my_cms, my_dir" in str(grade.grade(tmp_path / "Ada").remarks)
+    (tmp_path / "Ben").mkdir()
+    (tmp_path / "Ben" / "answers.npz").symlink_to(tmp_path / "Ada" / "answers.npz")
+    assert grade.grade(tmp_path / "Ben").remarks == ["answers.npz is a link, not a file"]

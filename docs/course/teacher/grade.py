@@ -88,6 +88,8 @@ def grade_file(student: str, file: Path, seed: int | None) -> Grade:
     if seed is None:
         unread = answers["seed"].dtype.kind == "O" if "seed" in answers else False
         reason = answers["seed"].item() if unread else "missing, or no whole number"
+        if others := ", ".join(sorted(x[:30] for x in {*answers} - {*ARRAYS})[:12]):
+            reason += f" (not on the sheet: {others})"
         raise ValueError(f"seed: {reason}: nothing is compared")
     truth = solution(seed)
     answers = {name: without_single_axes(name, answers, truth) for name in answers}
@@ -133,7 +135,8 @@ def find_answers(folder: Path) -> Path:
         names = ", ".join(str(x.relative_to(folder)) for x in files[:5])
         raise ValueError(f"{len(files)} files could be the answers, and one is wanted: {names}")
     if not files:
-        raise ValueError("there is no answers.npz")
+        is_link = any(x.is_symlink() for x in folder.rglob("*.npz"))
+        raise ValueError("answers.npz is a link, not a file" if is_link else "there is no answers.npz")
     return (named or files)[0]
 
 
@@ -312,6 +315,9 @@ def what_is_wrong(
     ]
     if wrong_rates and follows_from_rates(name, answers, expected):
         return f"follows from {' and '.join(wrong_rates)}: no further mistake"
+    other = {"gar": "frr", "frr": "gar", "far": "grr", "grr": "far"}.get(name, "")
+    # Of a rate and its complement, the one that the sheet names second follows from the first.
+    is_second = ARRAYS.index(other) < ARRAYS.index(name) if other else False
     known_mistakes = list(mistakes(name, int(truth["seed"]), dict(truth)))
     for sentence, wrong in known_mistakes:
         if answer.shape != wrong.shape:
@@ -322,6 +328,8 @@ def what_is_wrong(
             return sentence
     if sentence := mistakes_by_row(answer, expected, known_mistakes):
         return sentence
+    if is_second and is_complement(answer, answers.get(other)):
+        return f"follows from {other.upper()}: no further mistake"
     if answer.shape != expected.shape:
         return f"the shape is {answer.shape}: it should be {expected.shape}"
     if expected.dtype.kind == "f" and answer.dtype.kind in "biu":
@@ -373,6 +381,12 @@ def are_of_other_partitions(answer: np.ndarray, truth: Mapping[str, np.ndarray])
     parts = all_partition_rates(int(truth["seed"]), truth["thresholds"])
     eers = np.concatenate([equal_error_rates(x["far"], x["frr"]) for x in parts])
     return bool(are_equal(answer[:, None], np.unique(eers)).any(axis=1).all())
+
+
+def is_complement(answer: np.ndarray, other: np.ndarray | None) -> bool:
+    """Whether a rate is 1 less another rate of the student."""
+    is_rate = other is not None and other.dtype.kind in "biuf" and other.shape == answer.shape
+    return bool(is_rate and are_equal(answer, 1 - other).all())
 
 
 def mistakes_by_row(

@@ -113,6 +113,9 @@ def _rates(
     fused: tuple[tuple[str, Callable[[np.ndarray], float]], ...] = (
         ("the mean distance decides: it is the nearest image that decides", np.mean),
         ("the farthest image decides: it is the nearest image that decides", np.max),
+        ("the median distance decides: it is the nearest image that decides", np.median),
+        ("the first image decides: it is the nearest image that decides", lambda x: x[0]),
+        ("the last image decides: it is the nearest image that decides", lambda x: x[-1]),
     )
     for sentence, rule in fused:
         of_claims = rates(*_fused_claims(distances, person, rule), thresholds)[name]
@@ -187,8 +190,10 @@ def _identification(
     nearer = np.array([(distances[i, person != person[i]] < nearest[i]).sum() for i in images])
     in_order = np.array([_position_of_mate(distances, person, i) for i in images])
 
-    def rate(rank: np.ndarray, ranks: np.ndarray = ranks) -> np.ndarray:
-        """Return the array of the sheet for other ranks of the probes."""
+    def rate(
+        rank: np.ndarray, ranks: np.ndarray = ranks, nearest: np.ndarray = nearest
+    ) -> np.ndarray:
+        """Return the array of the sheet for other ranks, or other mates, of the probes."""
         in_rank = rank[:, None] <= ranks
         if name == "cms":
             return in_rank.mean(axis=0)
@@ -202,6 +207,8 @@ def _identification(
     yield "an image of another person that is as near does not count: it does", rate(nearer + 1)
     yield "images that are as near are in the order of the array: all of them count", rate(in_order)
     yield "the rank counts people: it counts the images of other people", rate(people)
+    farthest, far_rank = mates(distances, person, np.max)
+    yield "the farthest image of the person is the mate: the nearest is", rate(far_rank, nearest=farthest)
     if name == "cms":
         yield (
             "not cumulative: CMS(k) has all ranks of at most k",
@@ -320,6 +327,9 @@ def _partition_eer(
         "the thresholds are those of each partition: take `thresholds`",
         np.array([eer(images, images, t) for images, t in zip(parts, own, strict=True)]),
     )
+    for number in (5, 7):
+        others = [eer(x, x, thresholds) for x in partitions(person, seed, number)]
+        yield f"a partition has {number} people: it should have six", np.array(others)
     left_out = [np.setdiff1d(everybody, images) for images in parts]
     yield (
         "these are the people who are not chosen",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import combinations
 
 import numpy as np
@@ -69,22 +69,24 @@ def equal_error_rate(far: np.ndarray, frr: np.ndarray) -> float:
     return equal_error_rates(far, frr)[0]
 
 
-def mates(distances: np.ndarray, person: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def mates(
+    distances: np.ndarray, person: np.ndarray, rule: Callable[[np.ndarray], float] = np.min
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the distance of each probe to its nearest mate, and the rank of this mate."""
     nearest, rank = np.empty(len(person)), np.empty(len(person), dtype=int)
     for i in range(len(person)):
         mate = (person == person[i]) & (np.arange(len(person)) != i)
-        nearest[i] = distances[i, mate].min()
+        nearest[i] = rule(distances[i, mate])
         rank[i] = 1 + (distances[i, person != person[i]] <= nearest[i]).sum()
     return nearest, rank
 
 
-def partitions(person: np.ndarray, seed: int) -> list[np.ndarray]:
+def partitions(person: np.ndarray, seed: int, number: int = PEOPLE) -> list[np.ndarray]:
     """Return the images of each partition: those of six people, drawn at random."""
     rng = np.random.default_rng(seed)
     people = np.unique(person)
     return [
-        np.flatnonzero(np.isin(person, rng.permutation(people)[:PEOPLE])) for _ in range(PARTITIONS)
+        np.flatnonzero(np.isin(person, rng.permutation(people)[:number])) for _ in range(PARTITIONS)
     ]
 
 
