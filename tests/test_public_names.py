@@ -1,10 +1,15 @@
 """The public names of Scores stay as they are, and few."""
 
+import inspect
 import pickle
+import re
 
+import numpy as np
 import pytest
+from optional import optional_import
 
 import bioeval as be
+from bioeval import protocol
 
 SCORES = """
     from_embeddings from_pairs from_top_k at_pairs
@@ -70,3 +75,47 @@ def test_an_error_within_a_property_of_scores_is_not_hidden(monkeypatch):
     monkeypatch.setattr(be.Scores, "values", property(lambda self: self.mask.no_such_name))
     with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'no_such_name'"):
         be.simulate(5, 2).values  # noqa: B018
+
+
+def test_no_public_object_shows_an_address():
+    plt = optional_import("matplotlib.pyplot")
+    scores, drawn = be.simulate(8, 3, random_state=1), np.random.default_rng(1)
+    sizes = {"train_size": 4, "test_size": 2}
+    listed = [
+        scores,
+        be.Measure("one", lambda _: 1.0),
+        protocol.load("course-all-vs-all"),
+        be.set_options(progress=lambda *_: None),
+        be.check_data(scores),
+        be.explain(scores, 0, threshold=1),
+        be.make_scorer(lambda _: 1.0),
+        be.datasets.faces(),
+        be.plot.roc(be.verification(scores)),
+        be.plot.matrix(scores),
+        be.stats.IntervalMethod("subject-bootstrap", random_state=drawn),
+        be.stats.people_counts(scores, [1.0]),
+        be.stats.nadeau_bengio([0.1, 0.2], **sizes),
+        be.partition.LeaveOneGroupOut("session"),
+        be.partition.PredefinedFolds([0, 1]),
+        be.partition.PredefinedPairFolds([0, 1]),
+        be.partition.ProbeGallerySplit(1, random_state=drawn),
+        be.partition.EnrolledSplit(be.partition.ProbeGallerySplit(1), random_state=drawn),
+        be.partition.Experiment(train=0.5, random_state=drawn),
+    ]
+    plt.close("all")
+    be.set_options(progress=None)
+    classes = [
+        x
+        for module in (be, be.partition, be.plot, be.stats, be.datasets)
+        for x in (getattr(module, name) for name in dir(module))
+        if inspect.isclass(x) and not issubclass(x, Exception)
+    ]
+    for each in {*classes} - {*map(type, listed)}:
+        parameters = inspect.signature(each).parameters
+        random = {"random_state": drawn, "shuffle": True}
+        options = {x: y for x, y in random.items() if x in parameters}
+        needed = [x for x in parameters.values() if x.default is inspect.Parameter.empty]
+        listed.append(each(*[np.array([0]) for _ in needed], **options))
+    for x in listed:
+        assert not re.search(" at 0[xX]", repr(x)), repr(x)
+        assert type(x).__repr__ is not object.__repr__

@@ -109,6 +109,11 @@ def received(value: object) -> str:
     return f"of type {kind}, {sizes}" if dtype is not None else f"of type {kind} and {sizes}"
 
 
+def without_address(text: str) -> str:
+    """Return the `repr` of an object without its address in memory."""
+    return re.sub(r" at 0[xX][0-9a-fA-F]+", "", text)
+
+
 def short_name(name: str, longest: int = 80) -> str:
     r"""Return the name of a system, perhaps a file name, short and printable.
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bioeval.base.arguments import require_callable, require_integer
-from bioeval.base.errors import DataError, received
+from bioeval.base.errors import DataError, received, without_address
 from bioeval.base.memory import require_bytes
 
 _MOST: contextvars.ContextVar[float] = contextvars.ContextVar("threads", default=math.inf)
@@ -163,6 +163,10 @@ class set_options:  # noqa: N801 (a call, as users see it)
             checked[name] = _CHECKED[name](value)
         self._before = {name: OPTIONS[name] for name in checked}
         OPTIONS.update(checked)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={OPTIONS[name]!r}" for name in self._before)
+        return without_address(f"set_options({shown})")
 
     def __enter__(self) -> set_options:
         return self

@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, bad_choice
+from bioeval.base.errors import DataError, bad_choice, without_address
 from bioeval.base.random import seed_sequence
 from bioeval.partition.samples import SplitInput
 
@@ -93,6 +93,7 @@ class Parameters:
             if type(value) is type(parameter.default) and value == parameter.default:
                 continue
             text = short.repr(value.tolist() if isinstance(value, np.ndarray) else value)
+            text = without_address(text)
             arguments.append(f"{name}={text}")
         return f"{type(self).__name__}({', '.join(arguments)})"
 

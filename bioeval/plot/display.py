@@ -93,7 +93,8 @@ class Display:
         self._title: str | None = style.pop("title", "")  # empty: the usual title
         if self._title is not None:
             require_text("title", self._title)
-        figsize, self._look = style.pop("figsize", None), Style.look
+        figsize = style.pop("figsize", None)
+        self._look, self._words = Style.look, Style.words
         self.ax_ = plot_axes.axes_for(ax, size, figsize)
         self._grows = not isinstance(ax, Axes) and figsize is None
         self.figure_ = plot_axes.figure_of(self.ax_)
@@ -104,6 +105,9 @@ class Display:
         self.why_empty = why_empty
         #: The words of the figure in one line: its title, the line below it, and its legend.
         self.caption = ""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.caption or self.why_empty!r})"
 
     def divide(self, rows: int, columns: int, **ratios: Any) -> Axes:
         """Divide the axes into two; return the second axes."""
@@ -157,7 +161,8 @@ class Display:
             if legend is not None:
                 names = [x.get_text() for x in legend.get_texts()]
             below = joined(*map(write, caption), by="; ")
-            words = joined(write(title), below, joined(*names), by=". ")
+            words = joined(write(title), below, by=". ")
+            words = joined(Style.translated(words), joined(*names), by=". ")
             self.caption = words.replace("\n", " ").replace("\\$", "$")
             if legend is not None and self._grows:
                 plot_axes.make_room(self.figure_, legend)
@@ -167,7 +172,7 @@ class Display:
 
         `style` are properties of the legend; ``loc="upper right"`` puts it inside the axes.
         """
-        with Style.during(self._look):
+        with Style.during(self._look, words=self._words):
             self.legend_, _ = plot_axes.name_artists(self.ax_, **style)
         return self.legend_
 

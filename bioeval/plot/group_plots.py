@@ -145,7 +145,8 @@ def _names_by_position(groups: list[Any], height: float) -> dict[int, str]:
     lines_of_names = (WITHOUT_TITLE * height - letters * LETTER * small) / small
     most_groups = max(1, min(int(lines_of_names / LINE_SPACING), MOST_NAMED))
     positions = range(0, len(groups), -(-len(groups) // most_groups))
-    return {i: as_plot_text(short_name(str(groups[i]), longest)) for i in positions}
+    names = {i: as_plot_text(short_name(str(groups[i]), longest)) for i in positions}
+    return {i: Style.translated(name) for i, name in names.items()}
 
 
 def _draw_rates(
@@ -174,7 +175,7 @@ def _draw_rates(
 def _write_rates(ax: Axes, far: np.ndarray, flagged: np.ndarray, norm: Normalize) -> None:
     for (i, j), rate in np.ndenumerate(far):
         text = percent(rate, "fine").removesuffix(" %") if rate else "0"
-        text = "n/a" if np.isnan(rate) else f"{text}{'*' * flagged[i, j]}"
+        text = Style.translated("n/a") if np.isnan(rate) else f"{text}{'*' * flagged[i, j]}"
         is_dark = norm(rate) > 0.6
         letters: dict[str, Any] = {"color": "white" if is_dark else Style.text}
         ax.text(j, i, text, ha="center", va="center", fontsize=Style.look.small, **letters)

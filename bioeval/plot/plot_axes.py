@@ -18,7 +18,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from bioeval.base.arguments import require_listed_numbers
 from bioeval.base.errors import DataError, received
-from bioeval.plot.plot_style import GRID, SIZE, THIN, Style
+from bioeval.plot.plot_style import GRID, SIZE, THIN, Style, Translated
 
 # Sizes of words, in heights of a letter.
 LETTER, BOLD = 0.56, 0.64  # mean width of a letter, and of a bold letter
@@ -121,9 +121,10 @@ def room(ax: Axes) -> tuple[float, float]:
 
 def folded(text: str, length: float, size: float, letter: float = LETTER) -> str:
     """Break a text into lines of about `length` points; ``95 %`` and ``FAR < 1`` stay together."""
-    text = re.sub(r" (?=%|[<>=≤≥/] )|(?<= [<>=≤≥/]) ", "\u00a0", text)
+    text = re.sub(r" (?=%|[<>=≤≥/] )|(?<= [<>=≤≥/]) ", "\u00a0", Style.translated(text))
     columns = max(FEWEST_LETTERS, int(length / (letter * size)))
-    return textwrap.fill(text, columns, break_on_hyphens=False).replace("\u00a0", " ")
+    text = textwrap.fill(text, columns, break_on_hyphens=False).replace("\u00a0", " ")
+    return Translated(text)
 
 
 def without_formula(text: str) -> str:
@@ -140,7 +141,7 @@ def note(ax: Axes, text: str, place: tuple[float, float], step: Any, **style: An
     """Write a small text at `place` (data, fraction of the axes), `step` points from it."""
     places = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
     properties = {**places, "fontsize": Style.look.small, "color": Style.quiet, **style}
-    return ax.annotate(without_formula(text), place, step, **properties)
+    return ax.annotate(without_formula(Style.translated(text)), place, step, **properties)
 
 
 def titled(ax: Axes, title: str, caption: str = "") -> None:
@@ -245,7 +246,7 @@ def _place_below(ax: Axes) -> dict[str, Any]:
 def label_rows(ax: Axes, texts: Sequence[str]) -> None:
     """Write a text for each row at the right of the axes."""
     axis = ax.secondary_yaxis("right")
-    axis.set_yticks(range(len(texts)), texts)
+    axis.set_yticks(range(len(texts)), [*map(Style.translated, texts)])
     axis.tick_params(length=0, labelsize=Style.look.small, labelcolor=Style.text)
     axis.spines["right"].set_visible(False)
 
@@ -253,7 +254,9 @@ def label_rows(ax: Axes, texts: Sequence[str]) -> None:
 def colour_bar(ax: Axes, colours: Any, label: str = "") -> Colorbar:
     """Write the scale of colours beside the axes."""
     bar = figure_of(ax).colorbar(colours, ax=ax, pad=0.02, aspect=30, shrink=0.9)
-    bar.set_label(label, loc="bottom", fontsize=Style.look.label, color=Style.text)
+    bar.set_label(
+        Style.translated(label), loc="bottom", fontsize=Style.look.label, color=Style.text
+    )
     bar.ax.tick_params(labelsize=Style.look.small, labelcolor=Style.text)
     bar.outline.set_visible(False)
     return bar

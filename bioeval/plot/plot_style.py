@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -152,6 +153,10 @@ def _rgb(name: str, colour: Any) -> RGB:
     return to_rgb(colour)
 
 
+class Translated(str):
+    """A text that has the user's words."""
+
+
 class Style:
     """Colours, line styles and sizes of all plots: ``Style.text``, ``Style.colour(0)``."""
 
@@ -161,6 +166,9 @@ class Style:
     look: ClassVar = LOOKS["default"]  # set by :func:`style`, and scaled while a plot is drawn
     palette: ClassVar = Palette()  # palette of the plot being drawn
     labels: ClassVar[Any] = None  # labels of the systems of this plot, as a user gave them
+    #: Other words for words of this plot: labels that name no system, and those that were used.
+    words: ClassVar[dict[str, str]] = {}
+    used: ClassVar[set[str]] = set()
     #: Number of the colour and line style of each variable: FRR is of genuine attempts.
     hues: ClassVar = {
         **dict.fromkeys(
@@ -180,15 +188,33 @@ class Style:
     @classmethod
     @contextmanager
     def during(
-        cls, look: Look, palette: Palette | None = None, labels: Any = None
+        cls,
+        look: Look,
+        palette: Palette | None = None,
+        labels: Any = None,
+        words: Mapping[str, str] | None = None,
     ) -> Iterator[None]:
-        """Draw in the sizes of `look`, with the colours and labels of one plot, in a block."""
-        before = cls.look, cls.palette, cls.labels
+        """Draw in the sizes of `look`, with colours, labels and words of one plot, in a block."""
+        before = cls.look, cls.palette, cls.labels, cls.words, cls.used
         cls.look, cls.palette, cls.labels = look, palette or Palette(), labels
+        cls.words, cls.used = dict(words or {}), set()
         try:
             yield
         finally:
-            cls.look, cls.palette, cls.labels = before
+            cls.look, cls.palette, cls.labels, cls.words, cls.used = before
+
+    @classmethod
+    def translated(cls, text: str) -> str:
+        """Return a text of the plot with the user's words, once; longer phrases come first."""
+        if not cls.words or isinstance(text, Translated):
+            return text
+
+        def replace_word(found: re.Match[str]) -> str:
+            cls.used.add(found[0])
+            return cls.words[found[0]]
+
+        phrases = "|".join(map(re.escape, sorted(cls.words, key=len, reverse=True)))
+        return Translated(re.sub(rf"(?<!\w)(?:{phrases})(?!\w)", replace_word, text))
 
     @classmethod
     def colour(cls, number: int | str, shade: int = 0, names: Iterable[str] = ()) -> RGB:
@@ -237,7 +263,11 @@ def styled(draw: Callable[P, Drawn]) -> Callable[P, Drawn]:
             raise DataError("label is no property of a plot; labels=[...] names the systems")
         with Style.during(look.scaled(factor), palette, options.pop("labels", None)):
             try:
-                return draw(*args, **options)
+                display = draw(*args, **options)
+                if Style.words and not Style.used:
+                    words = ", ".join(map(repr, Style.words))
+                    raise DataError(f"labels has {words}; no system and no word of the plot is so")
+                return display
             except BioevalError:
                 raise
             except (AttributeError, TypeError, ValueError) as error:

@@ -221,7 +221,7 @@ def ranked_lists(
         line["label"] = f"retrieved at {threshold_text(threshold)}"
         ax.vlines(retrieved[:, k] + 0.5, *ends, linewidth=CURVE, **line)
     ax.set(xlim=(1 - AROUND, ranks + AROUND), ylim=(queries - 1 + AROUND, -AROUND))
-    ax.set_yticks(np.arange(queries), [f"query {i}" for i in range(queries)])
+    ax.set_yticks(np.arange(queries), [Style.translated(f"query {i}") for i in range(queries)])
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     ax.tick_params(length=0)
     ax.grid(visible=False)

@@ -179,7 +179,7 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         of_unit = [x for x, unit in zip(rows, units, strict=True) if unit == units[position]]
         is_last = row is of_unit[-1]
         _draw_row(ax, position, row, _Scale.from_rows(of_unit), style, is_last=is_last)
-    ax.set_yticks(range(len(rows)), [as_plot_text(row.label) for row in rows])
+    ax.set_yticks(range(len(rows)), [Style.translated(as_plot_text(x.label)) for x in rows])
     ax.tick_params(axis="y", length=0)
     plot_axes.label_rows(ax, [_mean_and_interval(row, folds, unit_of(ds.attrs)) for row in rows])
     if not rows:

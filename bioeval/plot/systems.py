@@ -106,10 +106,10 @@ def labels_of(known: Sequence[str], *listed: Sequence[str]) -> dict[str, str]:
             raise DataError(f"labels has {len(new_names)} names, but the plot has {len(listed[0])}")
         labels = dict(zip(fitting_names[0], new_names, strict=True))
     renamed = {as_plot_text(x): as_plot_text(require_text("labels", y)) for x, y in labels.items()}
-    for argument, names in (("labels", renamed), ("colors", colours)):
-        for name in names:
-            if name not in known:
-                raise DataError(bad_choice(argument, name, known))
+    for name in colours:
+        if name not in known:
+            raise DataError(bad_choice("colors", name, known))
+    Style.words = {x: y for x, y in renamed.items() if x not in known}
     colours.update({renamed[name]: colours[name] for name in [*colours] if name in renamed})
     return renamed
 

@@ -163,7 +163,8 @@ def _draw_lines(ax: Axes, lines: list[_Line], style: Mapping[str, Any]) -> None:
     for k, line in enumerate(lines):
         top = 1 - k * pair_height
         bottom = top - pair_height + LINES_BELOW * line_height
-        ax.text(0, top, as_plot_text(line.heading), va="top", transform=ax.transAxes, **words)
+        heading = Style.translated(as_plot_text(line.heading))
+        ax.text(0, top, heading, va="top", transform=ax.transAxes, **words)
         scores = in_one_precision([pair.score for pair in line.pairs], 4)
         for i, (pair, score) in enumerate(zip(line.pairs, scores, strict=True)):
             position = i / pairs_across, bottom, *size
@@ -171,7 +172,8 @@ def _draw_lines(ax: Axes, lines: list[_Line], style: Mapping[str, Any]) -> None:
             panel.imshow(_side_by_side(pair.pictures, shape), **images)
             panel.spines[:].set(color=Style.quiet, linewidth=0.6)
             names = [as_plot_text(x[:letters_of_name]) for x in (pair.probe, pair.gallery)]
-            panel.set_xlabel(f"{', '.join(names)}\n{score}", labelpad=2, **words)
+            below = Style.translated(f"{', '.join(names)}\n{score}")
+            panel.set_xlabel(below, labelpad=2, **words)
 
 
 def _side_by_side(pictures: tuple[Image.Image | None, ...], shape: tuple[int, int]) -> np.ndarray:

@@ -75,7 +75,7 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     ax.margins(AROUND)
     _name_corners(ax, ds, sign)
     if why_empty:
-        ax.text(0.5, 0.5, why_empty, transform=ax.transAxes, ha="center")
+        ax.text(0.5, 0.5, Style.translated(why_empty), transform=ax.transAxes, ha="center")
     worst = list[int]()
     for errors, rates in zip(ds["errors"].values, ds["rate"].values, strict=True):
         ranked = highest_rates(errors, rates, len(rates))

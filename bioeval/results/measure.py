@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -60,7 +60,7 @@ class Measure:
     """
 
     name: str
-    function: Callable[[Any], float]
+    function: Callable[[Any], float] = field(repr=False)
     label: str = ""
     larger_is_better: bool = False
     percent: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
@@ -17,7 +17,7 @@ from bioeval.base.arguments import (
     require_integer,
     require_text,
 )
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, without_address
 from bioeval.base.messages import Message, message_attrs
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.results.variables import Variable, described
@@ -92,6 +92,10 @@ class IntervalMethod:
     unit: str | None = None
     #: The population of the intervals; empty: new people, or new attempts.
     about: str = field(default="", repr=False)
+
+    def __repr__(self) -> str:
+        shown = (f"{x.name}={getattr(self, x.name)!r}" for x in fields(self) if x.repr)
+        return without_address(f"IntervalMethod({', '.join(shown)})")
 
     def __post_init__(self) -> None:
         """Check the values."""

@@ -6,7 +6,7 @@ The numbers by people of all studies are sums over this table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -49,9 +49,9 @@ class PeopleCounts:
     thresholds: np.ndarray
     genuine_attempts: np.ndarray
     genuine_accepted: np.ndarray
-    _counted: CountPeople
+    _counted: CountPeople = field(repr=False)
     # (t,): index of each threshold among the counted, sorted ones; -1 for NaN.
-    _row_of_threshold: np.ndarray
+    _row_of_threshold: np.ndarray = field(repr=False)
 
     @property
     def listed(self) -> bool:

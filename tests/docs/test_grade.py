@@ -547,7 +547,7 @@ def test_each_folder_and_each_student_of_the_table_has_a_row(
         "Two": "2 files could be the answers, and one is wanted: one.npz, two.npz",
         "All": "all answers are in one array, answers: save the arrays by np.savez",
         "Dir": "there is no answers.npz",
-        "Link": "there is no answers.npz",
+        "Link": "answers.npz is a link, not a file",
         "Big": "answers.npz has more than 20 MB",
         "Zip": "answers.npz cannot be read",
         "None": "answers.npz cannot be read",

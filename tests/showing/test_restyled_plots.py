@@ -1,10 +1,11 @@
 """Readers restyle plots: colours, letters, titles and labels of every plot, and their legends."""
 
 import inspect
+import re
 
 import matplotlib.pyplot as plt
 import pytest
-from drawn_plots import ONE, drawn, holds, made_for
+from drawn_plots import ONE, drawn, holds, made_for, texts
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
@@ -76,6 +77,34 @@ def test_colours_and_labels_are_by_system_or_in_order():
     assert list(display.lines_) == ["one template", "all templates"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(PLOTS))
+def test_labels_translate_every_word_of_a_plot(name):
+    def shown(display):
+        found = {" ".join(x.get_text().split()) for x in texts(display.figure_)}
+        return {x for x in found if "mathdefault" not in x} | {display.caption}
+
+    plain = shown(drawn(name))
+    english = {x for text in plain for x in re.findall(r"\b[A-Za-z]\w+", text)}
+    greek = {x: "λ" * len(x) for x in english}
+    display = drawn(name, labels=greek)
+    translated = shown(display)
+    assert english and not re.findall(r"\b[A-Za-z]\w+", " ".join(translated))
+    # Nothing but words is exchanged, and a phrase goes before its words.
+    assert {len(x) for x in plain} == {len(x) for x in translated}
+    if name == "roc":
+        labels = {"False accept rate, FAR": "Taux", "FAR": "TFA", "ISO": "FAR"}
+        assert drawn(name, labels=labels).ax_.get_xlabel() == "Taux (FAR: FMR)"
+
+
+def test_a_legend_drawn_anew_has_the_words_of_its_plot():
+    display = be.plot.error_rates(made_for("error_rates"), labels={"FAR": "TFA", "other": "x"})
+    assert "TFA" in display.caption and "FAR" not in display.caption
+    names = " ".join(x.get_text() for x in display.legend(loc="upper right").get_texts())
+    assert "TFA" in names and "FAR" not in names
+    assert "FAR" in be.plot.error_rates(made_for("error_rates")).caption
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -84,7 +113,7 @@ def test_colours_and_labels_are_by_system_or_in_order():
         ({"colors": ["blurple"]}, r"colors\[0\] is .*blurple.*; expected a colour"),
         ({"colors": {"c": "red"}}, "colors.*'c'.*'a'"),
         ({"labels": ["x"]}, "labels has 1 names, but the plot has 2"),
-        ({"labels": {"c": "x"}}, "labels.*'c'.*'a'"),
+        ({"labels": {"c": "x"}}, "labels has 'c'; no system and no word of the plot is so"),
         ({"labels": [1, 2]}, "labels"),
         ({"fontsize": "large"}, "fontsize.*'large'"),
         ({"label": "x"}, r"label is no property of a plot; labels=\[...\]"),

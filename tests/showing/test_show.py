@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import xarray as xr
+from browser import Visit, chromium
 from marked_up import latex_tables, markdown_tables
 from reference import one_thread  # noqa: F401
 from small_results import SMALL_RESULTS, square, street
@@ -135,3 +136,25 @@ def test_html_has_the_styles_and_the_numbers_of_a_table():
     assert "<i>value</i></th>" in page and "<i>system</i></th><td>goats</td>" in page
     # Digits stand below digits: a blank before them is as wide as one.
     assert ">\u20072.78 % [1.00, 2.00]</td>" in page and ">16.11 %" in page
+
+
+#: How JupyterLab aligns the cells of tables.
+LAB = """<style>.lab table{table-layout:fixed;margin-left:auto;font-size:12px}
+:not(.x).lab td,:not(.x).lab th,:not(.x).lab tr{text-align:right;vertical-align:middle}</style>"""
+
+
+@pytest.mark.slow
+def test_a_comparison_in_a_notebook_shows_the_better_system(tmp_path):
+    names = "eigenfaces, Euclidean", "eigenfaces, cosine"
+    metrics = dict(zip(names, ("euclidean", "cosine"), strict=True))
+    systems = {x: be.datasets.faces("eigenfaces", metric=y) for x, y in metrics.items()}
+    html = document_of(be.compare(systems), detail="brief").html()
+    page = tmp_path / "notebook.html"
+    page.write_text(f'{LAB}<div class="lab" style="width:700px">{html}</div>', "utf-8")
+    with chromium() as browser:
+        visit = Visit(browser, page)
+        better = visit.page.locator("table.wide tr > :last-child")
+        assert better.all_inner_texts()[0] == "better"
+        assert better.evaluate_all("x => x.every(y => y.getBoundingClientRect().right <= 720)")
+        cells = visit.page.locator("td:not(.r), th:not(.r)")
+        assert {*cells.evaluate_all("x => x.map(y => getComputedStyle(y).textAlign)")} == {"left"}

@@ -35,6 +35,18 @@ padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;max-width:44em}
 .bioeval i{font-style:normal;opacity:.72}
 """
 
+# Notebooks align cells to the right by stronger selectors. In a wide table, headings are folded,
+# and the words of the last column (which system is better) stay in sight.
+NOTEBOOK_CSS = """
+.bioeval.bioeval.bioeval :is(tr,th,td){text-align:left;vertical-align:top}
+.bioeval.bioeval.bioeval .r.r{text-align:right}
+.bioeval table{table-layout:auto}
+.bioeval.bioeval.bioeval .wide td{padding-right:.7em}
+.bioeval.bioeval .wide thead th{white-space:normal;max-width:11em;vertical-align:bottom}
+.bioeval .wide tr>:last-child:not(.r,.n){position:sticky;right:0;padding-left:.6em;background:
+var(--jp-layout-color0,var(--vscode-notebook-editorBackground,var(--colab-primary-surface-color,Canvas)))}
+"""
+
 
 def _safe(text: str) -> str:
     return escape(without_controls(text)).replace("\n", "<br>")
@@ -60,7 +72,7 @@ class HtmlLines(Lines):
 def as_html(section: Section) -> str:
     """Return a document as one element with its style."""
     written = body(section, HtmlLines(section.task))
-    css = CSS.replace("\n", "")
+    css = (CSS + NOTEBOOK_CSS).replace("\n", "")
     return f'<div class="bioeval"><style>{css}</style>{written}</div>'
 
 
