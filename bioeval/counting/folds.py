@@ -66,6 +66,11 @@ class ScoresByFold(NamedTuple):
         folds = (np.concatenate([x[k] for x in with_empty], axis=1)[:, order] for k in (1, 2))
         return cls(distances[order], *folds)
 
+    def of_division(self, division: int, indices: np.ndarray) -> ScoresByFold:
+        """Return some distances, with their folds in one division alone."""
+        folds = (x[division : division + 1, indices] for x in (self.probe, self.gallery))
+        return ScoresByFold(self.distances[indices], *folds)
+
     def is_in_part(self, division: int, part: Subset) -> np.ndarray:
         """Return which distances are in a part of a division."""
         if part.fold is None:
@@ -464,10 +469,10 @@ class FoldAttempts(Reducer):
             for subsets, kept_cells in zip(
                 parts, self.cells_with_thresholds[division], strict=True
             ):
-                kept = self.impostor.select(indices_in_cells(kept_cells, cells))
+                kept = self.impostor.of_division(division, indices_in_cells(kept_cells, cells))
                 attempts[division].append(
                     [
-                        counts[x].attempts(self.cells, kept_cells, kept.distances_in(division, x))
+                        counts[x].attempts(self.cells, kept_cells, kept.distances_in(0, x))
                         for x in subsets
                     ]
                 )

@@ -606,18 +606,27 @@ class AttemptsOfParts:
     def corners(self) -> Corners:
         """Reject-all and the points at genuine scores: only they can have the least cost."""
         genuine = self.genuine
-        reject_all = genuine.run_starts[:-1]  # before the distinct genuine scores of each part
         starts = genuine.run_starts + np.arange(len(self.defined) + 1)
+        # (p - parts,): the corner of each distinct genuine score, after reject-all of its part
+        is_score = np.ones(starts[-1], dtype=bool)
+        is_score[starts[:-1]] = False
+        corners = np.flatnonzero(is_score)
+
+        def after(of_reject_all: Any, of_scores: np.ndarray) -> np.ndarray:
+            of_corners = np.empty(len(is_score), of_scores.dtype)
+            of_corners[starts[:-1]] = of_reject_all
+            of_corners[corners] = of_scores
+            return of_corners
+
         below, upto = self.impostor.counts_at(genuine)
         genuine_attempts = repeated(self.genuine_attempts, starts)
-        genuine_accepted = np.insert(genuine.upto_distinct(), reject_all, 0)
         return Corners(
-            np.insert(genuine.distinct(), reject_all, self.reject_all),
-            np.insert(upto, reject_all, 0),
-            np.maximum(genuine_attempts - genuine_accepted, 0),
+            after(self.reject_all, genuine.distinct()),
+            after(0, upto),
+            np.maximum(genuine_attempts - after(0, genuine.upto_distinct()), 0),
             genuine_attempts,
             repeated(self.impostor_attempts, starts),
-            np.insert(below, reject_all, 0),
+            after(0, below),
             starts,
         )
 

@@ -20,6 +20,9 @@ from bioeval.counting.threshold_rules import VerificationPoints
 from bioeval.results.variables import VERIFICATION, Variable, best_values
 from bioeval.stats.weighted_sums import QuadraticForms, by_subject, linear_forms, ratio
 
+# Rows of this many columns are summed one by one: cumsum goes down each column by itself.
+_WIDE = 512
+
 #: The classes of attempts.
 AttemptClass = Literal["genuine", "impostor"]
 
@@ -60,8 +63,14 @@ class ErrorColumns:
     ) -> ErrorColumns:
         """Return the rates at weights of people; `forms` are sums of weighted impostor attempts."""
         counts = by_subject(*genuine, thresholds, len(forms.weights))
-        genuine_accepted = np.cumsum(linear_forms(counts, forms.weights), axis=0)
-        return cls.of_counts(np.cumsum(forms.totals, axis=0), genuine_accepted, failed, untied)
+        accepted, genuine_accepted = forms.totals, linear_forms(counts, forms.weights)
+        for sums in (accepted, genuine_accepted):
+            if sums.shape[1] < _WIDE:
+                np.cumsum(sums, axis=0, out=sums)
+                continue
+            for row in range(1, len(sums)):
+                sums[row] += sums[row - 1]
+        return cls.of_counts(accepted, genuine_accepted, failed, untied)
 
     def at_rows(self, rows: np.ndarray) -> ErrorColumns:
         """Return the rates at the thresholds of `rows`."""

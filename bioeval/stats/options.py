@@ -189,8 +189,12 @@ class IntervalMethod:
         limits_by_name: Mapping[str, Limits],
         table: Mapping[str, Variable],
         remarks: Sequence[Message],
+        **counts: int,
     ) -> xr.Dataset:
-        """Return a dataset with limits of its variables, which `table` describes, and messages."""
+        """Return a dataset with limits of its variables, counts, and messages.
+
+        `table` describes all variables. They are added together: xarray aligns them each time.
+        """
         from bioeval.results.dataset import unchecked
 
         variables: dict[str, VariableParts] = {}
@@ -200,6 +204,8 @@ class IntervalMethod:
                 key = f"{name}_{end}"
                 limits = np.asarray(values, dtype=np.float64)
                 variables[key] = dims, limits, described(table, key).attrs
+        for name, count in counts.items():
+            variables[name] = (), np.asarray(count, np.int64), described(table, name).attrs
         result = dataset.assign(unchecked(variables).variables)
         result.attrs = {**dataset.attrs, **self.attrs(), **message_attrs(remarks, dataset.attrs)}
         return result

@@ -14,7 +14,6 @@ from bioeval.base.progress import stage
 from bioeval.counting.pair_layers import count_layers
 from bioeval.counting.people import GenuineAttempts
 from bioeval.counting.verification import Verified
-from bioeval.results.dataset import unchecked
 from bioeval.results.support import independent_trials
 from bioeval.results.variables import VERIFICATION
 from bioeval.scores.people import People, require_people, units_of_people
@@ -203,9 +202,7 @@ def verification_intervals(
     limits["frr"] = columns.curve.frr.limits_at(dataset["frr"].values)
     sampled = columns.sampled
     remarks = [*options.few_people(sampled), *options.groups(sampled), *remarks]
-    subjects = (), np.asarray(columns.subjects, np.int64), VERIFICATION["genuine_subjects"].attrs
-    added = unchecked({"genuine_subjects": subjects})
-    return _with_limits(dataset, limits, remarks, options).assign(added.variables)
+    return _with_limits(dataset, limits, remarks, options, genuine_subjects=columns.subjects)
 
 
 def _with_limits(
@@ -213,12 +210,13 @@ def _with_limits(
     limits: dict[str, Limits],
     remarks: list[Message],
     options: IntervalMethod,
+    **counts: int,
 ) -> xr.Dataset:
     complements = {
         "gar": (1 - limits["frr"][1], 1 - limits["frr"][0]),
         "grr": (1 - limits["far"][1], 1 - limits["far"][0]),
     }
-    return options.added_to(dataset, limits | complements, VERIFICATION, remarks)
+    return options.added_to(dataset, limits | complements, VERIFICATION, remarks, **counts)
 
 
 def _independent(

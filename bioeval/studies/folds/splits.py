@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -228,18 +229,26 @@ class Samples:
     def __init__(self, subject: np.ndarray):
         self.subject = subject
 
-    def subjects_of(self, part: Part) -> np.ndarray:
-        is_in_part = np.zeros(int(self.subject.max(initial=-1)) + 1, dtype=bool)
-        is_in_part[self.subject[part.probes]] = is_in_part[self.subject[part.gallery]] = True
-        return np.flatnonzero(is_in_part)
+    @cached_property
+    def _codes(self) -> int:
+        """The number of codes of subjects."""
+        return int(self.subject.max(initial=-1)) + 1
+
+    def has_subject(self, part: Part) -> np.ndarray:
+        """Return whether each subject is in a part, bool (subjects,)."""
+        is_in_part = np.zeros(self._codes, dtype=bool)
+        is_in_part[self.subject[part.probes]] = True
+        if part.gallery is not part.probes:
+            is_in_part[self.subject[part.gallery]] = True
+        return is_in_part
 
     def sizes(self, split: Split) -> dict[str, Any]:
         """Return the numbers of subjects in each part, and of test subjects trained on."""
-        train, test = self.subjects_of(split.train), self.subjects_of(split.test)
-        sizes: dict[str, Any] = {"subjects": [len(train), len(test)]}
+        train, test = self.has_subject(split.train), self.has_subject(split.test)
+        subjects = [np.count_nonzero(train), np.count_nonzero(test)]
         if split.fitted is not split.train.probes:
-            train = np.append(train, self.subjects_of(Part.of_one_set(split.fitted)))
-        return sizes | {"shared_subjects": len(np.intersect1d(train, test))}
+            train |= self.has_subject(Part.of_one_set(split.fitted))
+        return {"subjects": subjects, "shared_subjects": np.count_nonzero(train & test)}
 
 
 class _DistinctTemplates(NamedTuple):
@@ -449,10 +458,11 @@ class PairSides(Samples):
         """Return whether both subjects of each pair are among samples, bool (2, pairs)."""
         return _flags_of(samples, self.n, no_person=False)[self._subjects]
 
-    def subjects_of(self, part: Part) -> np.ndarray:
+    def has_subject(self, part: Part) -> np.ndarray:
         codes, pairs = self.scores.codes, self.pairs_in(part.probes)
-        subjects = np.unique([codes.probe[pairs], codes.gallery[pairs]])
-        return subjects[~codes.no_person[subjects]]
+        is_in_part = np.zeros(len(codes.values), dtype=bool)
+        is_in_part[codes.probe[pairs]] = is_in_part[codes.gallery[pairs]] = True
+        return is_in_part & ~codes.no_person
 
     def sizes(self, split: Split) -> dict[str, Any]:
         """Return the numbers of subjects, or else of pairs, and of pairs that cross the parts."""
