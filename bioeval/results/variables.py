@@ -10,7 +10,7 @@ import math
 import string
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -936,20 +936,23 @@ def described(table: Mapping[str, Variable], name: str) -> Variable:
     """
     if variable := table.get(name) or COORDINATES.get(name) or ADDED.get(name):
         return variable
-    if (measure := name.removesuffix(NEXT)) != name:
-        about = described(table, measure)
+    for suffix in (NEXT, SUPPORTED, "_low", "_high"):
+        if (measure := name.removesuffix(suffix)) != name:
+            return _beside(described(table, measure), measure, suffix)
+    raise KeyError(f"{name} has no description: give it one in the table of its dataset")
+
+
+@lru_cache(1 << 10)  # a description takes longer than the number that it describes
+def _beside(about: Variable, measure: str, suffix: str) -> Variable:
+    if suffix == NEXT:
         words = (
             f"nearest score that is not accepted at {measure}; where scores were only counted, the "
             "next number of their type"
         )
         return Variable(words, "score", dims=about.dims, detail="data")
-    if (measure := name.removesuffix(SUPPORTED)) != name:
-        dims = tuple(x for x in described(table, measure).dims if x in TARGETS)
+    if suffix == SUPPORTED:
+        dims = tuple(x for x in about.dims if x in TARGETS)
         return Variable(
             _SUPPORT, "1", dims=dims, detail="data", measure=measure, statistic="supported"
         )
-    measure = name.removesuffix("_low").removesuffix("_high")
-    if measure == name:
-        raise KeyError(f"{name} has no description: give it one in the table of its dataset")
-    about = described(table, measure)
-    return limits_of(measure, about.units, about.dims)[name]
+    return limits_of(measure, about.units, about.dims)[measure + suffix]
