@@ -199,7 +199,7 @@ ASSURE = option(
 
 INTERVAL = option(
     "--interval METHOD",
-    "Add confidence intervals.",
+    "Add confidence intervals, which hold for people who are drawn independently.",
     ["people", "subject-bootstrap", "wilson", "clopper-pearson"],
 )
 

@@ -207,9 +207,8 @@ def rule_of_30(rate: Any) -> np.ndarray:
     Notes
     -----
     If the attempts are independent, a rate with 30 errors is within 30 % of the true one in 90 % of
-    tests. Attempts of the same people are not: where some people have most errors, the rate of a
-    test with 30 expected errors was so near in 16 to 96 % of simulated tests
-    (``docs/uncertainty.md``). The interval of a result says how near it is.
+    tests. Attempts of the same people are not: where some people have most errors, the rate is less
+    often so near. The interval of a result says how near it is.
 
     Doddington et al. (2000), Speech Communication 31; ISO/IEC 19795-1, "rule of 30".
 

@@ -59,7 +59,7 @@ _WITH_IMAGES = ("worst", "probe")
 @option("--zoo", "Add whose errors they are.", bool)
 @option(
     "--interval METHOD",
-    "Add confidence intervals.",
+    "Add confidence intervals, which hold for people who are drawn independently.",
     ["people", "subject-bootstrap", "wilson", "clopper-pearson", "none"],
 )
 @option(

@@ -62,7 +62,8 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
 @rates("--frr X", "FRR at which to report FAR of verification.", "frr_targets")
 @option(
     "--interval METHOD",
-    "Add confidence intervals; people by default where these are quick.",
+    "Add confidence intervals, which hold for people who are drawn independently; people by "
+    "default where these are quick.",
     ["people", "subject-bootstrap", "wilson", "clopper-pearson", "none"],
 )
 @CARD_OPTIONS
