@@ -38,7 +38,7 @@ from .studies.fuse import fuse as fuse
 from .studies.gallery_size import gallery_size as gallery_size
 from .studies.groups import by_group as by_group
 from .studies.judged_threshold import judge_threshold as judge_threshold
-from .studies.partitions.repeat import repeat as repeat, summary as summary
+from .studies.repeat import repeat as repeat, summary as summary
 from .studies.threshold_study import study_threshold as study_threshold
 from .studies.tracking.tracking import tracking as tracking
 from .studies.worst_pairs import worst_pairs as worst_pairs

@@ -179,7 +179,7 @@ def _evaluate_system(
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(scores, galleries, card, options)
     if card.has_folds:
-        from bioeval.studies.partitions import repeat as folds
+        from bioeval.studies import repeat as folds
 
         return folds.evaluate_partition(scores, card, options)
     tasks = CardTasks(scores, card, options, automatic=protocol == "auto")

@@ -118,7 +118,7 @@ def with_gallery(protocol: str, scores: Scores, card_options: dict[str, Any]) ->
         return scores
     from bioeval.protocol.loading import for_layout
     from bioeval.studies.folds.splits import SplitSides
-    from bioeval.studies.partitions.repeat import splitter_of
+    from bioeval.studies.repeat import splitter_of
 
     for name in selection:
         del card_options[name]

@@ -27,7 +27,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.score_data import require_scores
 from bioeval.showing.document import MEASURES_OF_CARDS
 from bioeval.showing.messages import warns_of_doubts
-from bioeval.studies.partitions.repeat import scalars_of
+from bioeval.studies.repeat import scalars_of
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import has_cameras
 

@@ -61,8 +61,13 @@ from bioeval.studies.assurance import (
     require_named_people,
 )
 from bioeval.studies.folds.cross_evaluate import cross_evaluate
-from bioeval.studies.folds.folds import Searched, fold_of_searches, stacked
-from bioeval.studies.folds.options import FoldOptions, ThresholdTask
+from bioeval.studies.folds.folds import (
+    FoldOptions,
+    Searched,
+    ThresholdTask,
+    fold_of_searches,
+    stacked,
+)
 from bioeval.studies.folds.results import fold_dataset
 from bioeval.studies.folds.splits import Samples, SamplesToDivide, SplitPlan
 from bioeval.studies.judged_threshold import answers_of_study, new_people, rates_at

@@ -26,8 +26,14 @@ from bioeval.scores.matrix import Scores
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, required_interval
 from bioeval.stats.repeated import REPEATED_INTERVALS, RepeatedInterval
-from bioeval.studies.folds.folds import FoldedSystem, TrainedSystem, evaluate_folds
-from bioeval.studies.folds.options import FoldOptions, FoldTask, parse_ranks
+from bioeval.studies.folds.folds import (
+    FoldedSystem,
+    FoldOptions,
+    FoldTask,
+    TrainedSystem,
+    evaluate_folds,
+    parse_ranks,
+)
 from bioeval.studies.folds.results import fold_dataset, span
 from bioeval.studies.folds.splits import SplitPlan, SplitSides
 

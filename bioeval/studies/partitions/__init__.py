@@ -1,1 +1,0 @@
-"""Many partitions of one matrix, and the cards that divide the data."""
