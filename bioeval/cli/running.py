@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -283,9 +283,7 @@ class Run:
         import xarray as xr
 
         from bioeval.results.attributes import without_slashes
-        from bioeval.results.support import outside_scores
         from bioeval.showing.data import data_of
-        from bioeval.showing.messages import sentence_about
         from bioeval.showing.show import document_of
 
         table = partial(document_of, results, in_options, extras.lines)
@@ -301,9 +299,7 @@ class Run:
             for condition in self.conditions:
                 self._failures += condition.reasons(data.frame)
             document = {**self._origin(), **data.document(), **extras.records}
-        for system in results.values() if isinstance(results, dict) else filter(None, [tree]):
-            if (message := outside_scores(system)) is not None:
-                self._wrong.append(in_options(sentence_about(message)))
+        self.refuse_outside(results.values() if isinstance(results, dict) else filter(None, [tree]))
 
         def fill(folder: Path) -> None:
             write_results(folder, tree, table(detail="all"))
@@ -321,6 +317,14 @@ class Run:
         self.keep(table(detail="all" if self.verbose else detail), document)
         if self.page is not None:
             self._write_page_of(results, tree is results, extras)
+
+    def refuse_outside(self, systems: Iterable[Any]) -> None:
+        """End with exit code 2 if the thresholds that were given are outside all scores."""
+        from bioeval.results.support import outside_scores
+        from bioeval.showing.messages import sentence_about
+
+        for message in filter(None, map(outside_scores, systems)):
+            self._wrong.append(in_options(sentence_about(message)))
 
     def _origin(self) -> dict[str, Any]:
         origin: dict[str, Any] = {"bioeval": __version__, "file": next(iter(self.files), "")}

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import LARGER_IS_CLOSER, Kind, require_choice
-from bioeval.base.errors import DataError, received
+from bioeval.base.errors import DataError, ProtocolError, received
 
 # The most steps for each score: with more, any floats would be in equal steps.
 _STEPS_PER_SCORE = 8
@@ -147,6 +147,13 @@ def parse_fusion(fusion: str) -> tuple[str, int]:
         raise DataError(f"`fusion` is {received(fusion)}; expected kth:K, K a whole number >= 1")
     require_choice("fusion", fusion, tuple(FUSIONS))
     return fusion, 0
+
+
+def require_use_of_fusion(fusion: str, is_fused: bool, call: str, need: str) -> None:
+    """Raise :class:`ProtocolError` for a rule of fusion where no scores are fused."""
+    parse_fusion(fusion)
+    if fusion != "best" and not is_fused:
+        raise ProtocolError(f"`fusion` has no effect in be.{call} without `{need}`; leave it out")
 
 
 def order_of(fusion: str | None) -> int:

@@ -75,7 +75,7 @@ from bioeval.results.variables import (
 )
 from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal
 from bioeval.scores.attempts import left_out
-from bioeval.scores.distances import FusionRule, order_of
+from bioeval.scores.distances import FusionRule, order_of, require_use_of_fusion
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import (
     left_out_with,
@@ -417,6 +417,7 @@ def compare(
         corrected = required_interval("nadeau-bengio" if interval == PEOPLE else interval, (FOLDS,))
         return _compared_folds(folds, measures, corrected, adjust)
     method = required_interval(interval, (PEOPLE,), takes_unit=True)
+    require_use_of_fusion(fusion, rank_unit == "subject", "compare", 'rank_unit="subject"')
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
     far_numbers = check_targets(far_targets)
     frr_numbers = check_targets(frr_targets, "frr_targets")

@@ -41,7 +41,7 @@ from bioeval.results.variables import (
     Variable,
     entries,
 )
-from bioeval.scores.distances import FusionRule, by_closeness
+from bioeval.scores.distances import FusionRule, by_closeness, require_use_of_fusion
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople, knows_people, people_of_probes, subject_pattern_of
 from bioeval.scores.provenance import Provenance
@@ -651,7 +651,16 @@ def study_threshold(
     task = chosen_task(task, get_args(ThresholdTask))
     is_open_set = task == "open_set"
     if is_open_set:
+        require_use_of_fusion(
+            fusion, rank_unit == "subject", "study_threshold", 'rank_unit="subject"'
+        )
         scores = searches_of_people(scores)
+    elif fusion != "best" or rank_unit != "template":
+        unused = "fusion" if fusion != "best" else "rank_unit"
+        raise ProtocolError(
+            f'`{unused}` has no effect in be.study_threshold without `task="open_set"`; leave it '
+            "out, or study claims: be.claim_scores takes `fusion`"
+        )
     if assure is not None:
         assure = check_assurance(assure, rule)
         require_named_people(scores, "an assured threshold")

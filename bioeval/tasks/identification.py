@@ -32,7 +32,7 @@ from bioeval.results.identification import (
 )
 from bioeval.results.support import note_asked_targets
 from bioeval.results.variables import Variable
-from bioeval.scores.distances import FusionRule
+from bioeval.scores.distances import FusionRule, require_use_of_fusion
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import (
     knows_people,
@@ -250,6 +250,7 @@ def open_set(
     array([0., 0., 1.])
     """
     interval_method = interval_of(interval, takes_unit=True)
+    require_use_of_fusion(fusion, rank_unit == "subject", "open_set", 'rank_unit="subject"')
     options = OpenSet(
         impostors=impostors,
         rank_unit=rank_unit,
@@ -333,6 +334,7 @@ def closed_set(
     array([0.875, 1.   ])
     """
     interval_method = interval_of(interval, takes_unit=True)
+    require_use_of_fusion(fusion, rank_unit == "subject", "closed_set", 'rank_unit="subject"')
     options = ClosedSet(
         rank_unit=rank_unit,
         fusion=fusion,
@@ -408,6 +410,7 @@ def ranks(
     >>> be.ranks(scores).identification_rank.values
     array([1., 2.])
     """
+    require_use_of_fusion(fusion, rank_unit == "subject", "ranks", 'rank_unit="subject"')
     options = Search(rank_unit=rank_unit, fusion=fusion, ties=ties)
     with rows_reported():
         searches = search(scores, options)

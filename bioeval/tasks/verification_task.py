@@ -26,7 +26,7 @@ from bioeval.results.dataset import Scalars
 from bioeval.results.support import note_asked_targets
 from bioeval.results.variables import best_values
 from bioeval.results.verification import verification_dataset, verification_scalars
-from bioeval.scores.distances import FusionRule, Templates
+from bioeval.scores.distances import FusionRule, Templates, require_use_of_fusion
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
@@ -199,6 +199,7 @@ def verification(
     0.039 [0.022, 0.063]
     """
     interval_method = interval_of(interval, takes_unit=True)
+    require_use_of_fusion(fusion, templates == "multi", "verification", 'templates="multi"')
     require_all_scores(scores)
     scores = scores.loaded()  # operating points may take another pass
     points = PointsWanted(

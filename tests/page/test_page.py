@@ -254,6 +254,13 @@ def test_the_command_writes_a_page_at_its_threshold(folder_with_scores):
     assert len(thresholds) == 2 and {float(x) for x in thresholds} == {4.0}
 
 
+def test_a_page_at_a_threshold_beyond_all_scores_ends_with_2(folder_with_scores, capsys):
+    options = ["--threshold", "612", "--out", "p.html", "--interval", "none"]
+    assert main(["report", "a.npz", *options]) == 2
+    assert "the threshold 612 accepts all attempts" in capsys.readouterr().err
+    assert (folder_with_scores / "p.html").exists()
+
+
 def test_the_threshold_command_writes_a_page_at_its_threshold(folder_with_scores):
     assert main(["threshold", "a.npz", "--threshold", "4", *PROMISES, "--report", "q.html"]) == 1
     text = (folder_with_scores / "q.html").read_text(encoding="utf-8")

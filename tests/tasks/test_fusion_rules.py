@@ -2,6 +2,7 @@
 
 import itertools
 import statistics
+from functools import partial
 
 import numpy as np
 import pytest
@@ -156,3 +157,22 @@ def test_folds_a_study_and_a_comparison_say_so_too():
     said = [x.sentence for x in be.messages(two) if x.code == "too-few-templates"]
     assert len(said) == 1
     assert about in said[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "need"),
+    [
+        (be.verification, 'templates="multi"'),
+        (be.open_set, 'rank_unit="subject"'),
+        (be.closed_set, 'rank_unit="subject"'),
+        (be.ranks, 'rank_unit="subject"'),
+        (be.study_threshold, 'task="open_set"'),
+        (partial(be.study_threshold, task="open_set"), 'rank_unit="subject"'),
+        (lambda scores, fusion: be.compare(scores, scores, fusion=fusion), 'rank_unit="subject"'),
+    ],
+)
+def test_a_rule_of_fusion_is_refused_where_nothing_is_fused(call, need):
+    scores = be.simulate(6, 3, random_state=1)
+    with pytest.raises(be.ProtocolError, match="`fusion` has no effect in be") as caught:
+        call(scores, fusion="mean")
+    assert need in str(caught.value)

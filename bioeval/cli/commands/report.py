@@ -104,6 +104,7 @@ def report_command(
     from bioeval.page.threshold import NOT_SHARED, PageResults, doubts_of_systems
     from bioeval.results.saved import read_results
     from bioeval.scores.alignment import differences
+    from bioeval.showing.nodes import with_asked_thresholds
     from bioeval.showing.writers.lines import written
 
     if len(names) > len(data):
@@ -137,6 +138,8 @@ def report_command(
     for name, system in systems.items():
         evaluated[name], rows_of_system = system.results(threshold)
         rows += rows_of_system
+    if threshold is not None:
+        run.refuse_outside(with_asked_thresholds(x, [threshold]) for x in evaluated.values())
     if len(systems) > 1:
         not_shared = differences({name: system.in_use for name, system in systems.items()})
         for name, text in not_shared.items():
