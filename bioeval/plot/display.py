@@ -439,11 +439,10 @@ class Curves(Display):
         if len(self.systems) < 2 or not is_named_apart or not has_layout or Style.look.is_flat:
             return False
         small, names = Style.look.small, [str(line.get_label()) for line in lines]
-        points = [
-            [x[-1] for x in line.get_data()] if len(line.get_xdata()) else [] for line in lines
-        ]
+        drawn = [np.asarray(line.get_xydata()) for line in lines]
+        points = [(float(x[-1, 0]), float(x[-1, 1])) for x in drawn if len(x)]
         (_, right), (bottom, top) = self.ax_.get_xlim(), sorted(self.ax_.get_ylim())
-        ends = [x for x in points if x and bottom <= x[1] <= top]
+        ends = [x for x in points if bottom <= x[1] <= top]
         if len(ends) < len(lines) or len({x for x, _ in ends}) > 1:
             return False
         places = self.ax_.transData.transform([*ends, (right, top)])  # pixels

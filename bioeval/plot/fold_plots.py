@@ -205,10 +205,10 @@ def assured(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display
         ("assured", "assured_threshold", "-"),
         ("these data alone", "threshold", ":"),
     ):
-        threshold = float(ds[variable])
-        if np.isfinite(threshold):
+        at = float(ds[variable])
+        if np.isfinite(at):
             text = f"{role}: {written(threshold_of(ds, variable))}"
-            ax.axvline(threshold, color=Style.text, linewidth=1.2, linestyle=dash, label=text)
+            ax.axvline(at, color=Style.text, linewidth=1.2, linestyle=dash, label=text)
     rates = [ds[f"point_{name}"].values for name in ("far_high", "far", "frr")]
     rates_drawn = np.concatenate([[target], *rates])
     positive = rates_drawn[np.isfinite(rates_drawn) & (rates_drawn > 0)]

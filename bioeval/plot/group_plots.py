@@ -111,7 +111,8 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         longest_name = max(map(len, names.values())) * LETTER * Style.look.small
         is_vertical = longest_name > room(right)[0] / len(names) - 4
         right.set_xticks([*names], [*names.values()], rotation=90 * is_vertical)
-        legend = ["*: few people or errors"] * (in_cells and bool(ds["far_flagged"].any()))
+        is_starred = in_cells and bool(ds["far_flagged"].any())
+        legend: list[Text] = ["*: few people or errors"] * is_starred
         legend.append(_test_in_words(ds, "far"))
         legend += ["grey: not defined"] * bool(np.isnan(far).any())
         title = say("{far} by pair of groups{unit}", unit=" (%)" if in_cells else "")

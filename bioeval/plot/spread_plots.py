@@ -188,8 +188,8 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     if "partitions" not in ds.attrs:
         intervals = limits_in_words(ds.attrs)
     has_limits = any(np.isfinite(row.low) for row in rows)
-    caption = [counted(folds, f"{unit_of(ds.attrs)}s"), *[intervals] * has_limits, *undefined]
-    plot.finish(plot.of_system(str(ds.attrs["task"])), caption)
+    caption: list[Text] = [counted(folds, f"{unit_of(ds.attrs)}s"), *[intervals] * has_limits]
+    plot.finish(plot.of_system(str(ds.attrs["task"])), [*caption, *undefined])
     return plot
 
 

@@ -409,13 +409,11 @@ def section_of(
     blocks += [Messages(others), *map(Paragraph, lines)]
     if is_short:
         amounts = {"rows": sum(task.rows_left_out for task in tasks), "notes": len(hidden)}
-        further = Enumeration([Count(n, noun=nouns) for nouns, n in amounts.items() if n])
+        more = Enumeration([Count(n, noun=nouns) for nouns, n in amounts.items() if n])
         text = (
-            "In full, with {further} more: `verbose=True`"
-            if further.texts
-            else "In full: `verbose=True`"
+            "In full, with {more} more: `verbose=True`" if more.texts else "In full: `verbose=True`"
         )
-        blocks.append(Paragraph(say(text, further=further), "note"))
+        blocks.append(Paragraph(say(text, more=more), "note"))
     of_wholes = {x.rates_of for x in tasks if whole_of[x.nodes[0].name] is x.nodes[0]}
     return Section("results", "", blocks, task=of_wholes.pop() if len(of_wholes) == 1 else "")
 

@@ -276,7 +276,7 @@ def _test_parts_in_words(plan: SplitPlan, sides: SplitSides) -> str:
         people = len(np.unique(sides.subject[part.gallery]))
         enrolled.append(people)
         templates.append(len(part.gallery))
-        not_enrolled.append(np.count_nonzero(sides.has_subject(part)) - people)
+        not_enrolled.append(int(np.count_nonzero(sides.has_subject(part))) - people)
     return (
         f"each test part: {span(enrolled)} subjects enrolled with {span(templates)} templates in "
         f"all, {span(not_enrolled)} not enrolled"
