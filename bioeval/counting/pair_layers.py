@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -96,14 +96,30 @@ class PairCounts:
         )
 
 
+class ScoreLayers(NamedTuple):
+    """Impostor scores of a block, the people of its rows and columns, and the layers of scores."""
+
+    values: np.ndarray  # float (b, n), or more; NaN is no attempt
+    row_person: np.ndarray  # int64 (b,)
+    column_person: np.ndarray  # int64 (n,)
+    twice: bool  # whether the block stands for its mirror image, too
+    transposed: bool  # whether the probes are along the columns
+    guided: tuple[np.ndarray, Any, Any, np.ndarray]  # thresholds and the guide to them, for kernels
+
+
 class Sink(Protocol):
     """A consumer of impostor counts, which come in any order, by layers between thresholds."""
+
+    needs_pairs: ClassVar[bool]  # whether attempts of many scores are listed by pair of people
 
     def fresh(self) -> Self:
         """Return an empty copy, for a thread."""
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts between different subjects."""
+
+    def add_scores(self, scores: ScoreLayers) -> None:
+        """Add attempts between different subjects that are not listed, if no pairs are needed."""
 
     def merge(self, other: Self) -> None:
         """Add the counts of a copy."""
@@ -127,20 +143,22 @@ def count_layers(verified: Verified, thresholds: np.ndarray, *sinks: Sink) -> La
     people = verified.people
     if verified.claims is not None or scores.layout == "pairs":
         return _count_listed(verified, thresholds, sinks)
+    needs_pairs = any(sink.needs_pairs for sink in sinks)
     probing = scores.codes.probe
     changes = np.count_nonzero(probing[1:] != probing[:-1]) + 1
-    if changes > len(np.unique(probing)):  # make the probes of each person adjacent
+    if needs_pairs and changes > len(np.unique(probing)):  # make each person's probes adjacent
         scores = scores.select(probes=np.argsort(probing, kind="stable"))
-    rows = parts_of(scores, nearest=False)
-    tiles = parts_of(scores, nearest=fused in (None, "best"))
-    if isinstance(tiles, TileParts):  # a few tiles have all mates, as in verification
+    parts = parts_of(scores, nearest=fused in (None, "best"))
+    if needs_pairs and isinstance(parts, TileParts):
+        rows = parts_of(scores, nearest=False)
         assert isinstance(rows, RowParts)
-        rows.take_mates(tiles.mates)
+        rows.take_mates(parts.mates)  # a few tiles have all mates, as in verification
+        parts = rows
     with rows_reported_to(report):  # the stage that counts the rows reports them
-        (has_failed,) = reduce(rows, _CountLayers(people, fused, thresholds, sinks))
+        (has_failed,) = reduce(parts, _CountLayers(people, fused, thresholds, sinks))
     person_of_probe = people.of_code[scores.codes.probe]
     return LayeredAttempts(
-        GenuineAttempts.from_mates(rows.mates, person_of_probe, fused), has_failed
+        GenuineAttempts.from_mates(parts.mates, person_of_probe, fused), has_failed
     )
 
 
@@ -192,10 +210,11 @@ class _CountLayers(Reducer):
         self.failed = False
 
     def prepare(self, parts: Parts) -> None:
-        assert isinstance(parts, RowParts)
         self._limits = among_distances(parts.scores, self.thresholds)
         self._guide = guide_to(self._limits)  # a guide to many thresholds costs as much as a block
-        self._person_of_probe = self.person[parts.scores.codes.probe]
+        codes = parts.scores.codes
+        self._person_of_probe = self.person[codes.probe]
+        self._person_of_gallery = self.person[codes.gallery]
 
     def fresh(self) -> Self:
         empty = super().fresh()
@@ -210,11 +229,36 @@ class _CountLayers(Reducer):
 
     def add(self, block: Block) -> None:
         self.failed |= block.rejected and bool((block.values == np.inf).any())
+        is_listed = block.few and block.values.size <= FEW_ATTEMPTS
+        if not is_listed and not any(sink.needs_pairs for sink in self.sinks):
+            for side in [block] if self.fusion is None else block.sides():
+                self._add_scores(side)
+            return
         block = block if self.fusion is None else block.by_person(self.fusion)
         probe_person = self._person_of_probe[block.probes]
         for pairs in self._pairs(block, probe_person, self._gallery_columns(block)):
             for sink in self.sinks:
                 sink.add(pairs)
+
+    def _add_scores(self, block: Block) -> None:
+        if self.fusion is None:
+            claimed = self._person_of_gallery[block.candidates]
+        else:
+            block = block.by_person(self.fusion)
+            claimed = self.person[block.candidates]
+        people = self._person_of_probe[block.probes], claimed
+        rows, columns = reversed(people) if block.transposed else people
+        guided = (self._limits, *self._guide)
+        scores = ScoreLayers(
+            block.values,
+            rows,
+            columns,
+            block.twice and self.fusion is None,
+            block.transposed,
+            guided,
+        )
+        for sink in self.sinks:
+            sink.add_scores(scores)
 
     def _gallery_columns(self, block: Block) -> _GalleryColumns:
         if self.fusion is not None:

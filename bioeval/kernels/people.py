@@ -165,3 +165,41 @@ def list_pairs(
                 table[k] = 0
                 entry += 1
         last[s] = entry
+
+
+@compiled
+def add_by_person(
+    values, row_group, column_group, thresholds, base, scale, guide, weight, total, of_group,
+    row_attempts, column_attempts,
+):  # fmt: skip
+    """Add the impostor scores of a block between thresholds, in all and by group of people.
+
+    ::
+
+        for i, j, x in values, without NaN:
+            k = the first threshold that is not below x
+            total[k] += weight
+            for g in {row_group[i], column_group[j]}:
+                of_group[k, g] += weight
+
+    - `values`: float (b, n), or more; NaN is no attempt
+    - `row_group` (int64 (b,)), `column_group` (int64 (n,)): the groups of rows and columns
+    - `thresholds`, `base`, `scale`, `guide`: as in :func:`list_pairs`
+    - `weight` (int): the number of attempts that a score stands for
+    - `total` (int64 (layers,)), `of_group` (int64 (layers, groups)), added to
+    - `row_attempts` (int64 (b,)), `column_attempts` (int64 (n,)), added to: the scores of each row
+      and column
+    """
+    for i in range(len(row_group)):
+        g = row_group[i]
+        for j in range(len(column_group)):
+            x = np.float64(values[i, j])
+            if x != x:
+                continue
+            k = threshold_of(x, thresholds, base, scale, guide)
+            total[k] += weight
+            of_group[k, g] += weight
+            if column_group[j] != g:
+                of_group[k, column_group[j]] += weight
+            row_attempts[i] += 1
+            column_attempts[j] += 1

@@ -18,9 +18,9 @@ import numpy as np
 import scipy
 
 from bioeval.base.random import Stream
-from bioeval.counting.pair_layers import PairCounts
+from bioeval.counting.pair_layers import PairCounts, ScoreLayers
 from bioeval.counting.people import GenuineAttempts
-from bioeval.kernels.people import sort_by_layer, weigh_pairs
+from bioeval.kernels.people import add_by_person, sort_by_layer, weigh_pairs
 
 #: The most people who are left out one by one; more people are left out in this number of groups.
 GROUPS = 1000
@@ -116,6 +116,8 @@ class QuadraticForms:
     - `both_ways`: whether attempts are the same in both directions: one is weighed and doubled
     - `totals` (float64 (layers, columns)): the sums
     """
+
+    needs_pairs = True
 
     def __init__(
         self,
@@ -266,6 +268,8 @@ def by_subject(
 class AttemptsMade:
     """A consumer of impostor counts: the attempts of each person."""
 
+    needs_pairs = False
+
     def __init__(self, people: int):
         #: Attempts of each person: as a probe, and as the person claimed.
         self.made = np.zeros((2, people), dtype=np.int64)
@@ -282,6 +286,9 @@ class AttemptsMade:
         people = pairs.probe_person, pairs.claimed_person
         for attempts, person in zip(self.made, people, strict=True):
             attempts += np.bincount(person, pairs.count, len(attempts)).astype(np.int64)
+
+    def add_scores(self, scores: ScoreLayers) -> None:
+        raise NotImplementedError
 
 
 class AttemptsOfEach(AttemptsMade):
@@ -319,6 +326,20 @@ class AttemptsOfEach(AttemptsMade):
         # An attempt within a group is counted once.
         index = pairs.layer[is_other_group], claimed[is_other_group]
         np.add.at(self._each, index, pairs.count[is_other_group])
+
+    def add_scores(self, scores: ScoreLayers) -> None:
+        """Add attempts between different subjects."""
+        people = scores.row_person, scores.column_person
+        attempts = [np.zeros(len(person), dtype=np.int64) for person in people]
+        groups = (self.group[person] for person in people)
+        weight = 1 + scores.twice
+        add_by_person(
+            scores.values, *groups, *scores.guided, weight, self._all, self._each, *attempts
+        )
+        probing, claimed = self.made[:: -1 if scores.transposed else 1]
+        for of_rows, of_columns in [(probing, claimed), (claimed, probing)][:weight]:
+            np.add.at(of_rows, people[0], attempts[0])
+            np.add.at(of_columns, people[1], attempts[1])
 
     def shares(self, attempts: np.ndarray) -> np.ndarray:
         """Return the share of each group in attempts of one person each, given by subject."""
