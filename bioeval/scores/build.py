@@ -29,7 +29,7 @@ from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.memory import MEMORY_LIMIT
 from bioeval.base.options import OPTIONS
 from bioeval.scores.attempts import columns_of_probes, compared_cells
-from bioeval.scores.cells import as_mask, subjects_of_mask
+from bioeval.scores.cells import Cells, as_mask, subjects_of_mask
 from bioeval.scores.codes import Codes
 from bioeval.scores.distances import as_distances
 from bioeval.scores.embeddings import (
@@ -443,7 +443,10 @@ def scored_of(scores: Any) -> Scored:
 
     def read(rows: np.ndarray, columns: np.ndarray | None, without: bool) -> np.ndarray:
         part = scores.select(probes=rows, gallery=columns)
-        values = -as_distances(part.cells.read(0, len(rows)), scores.kind).astype(np.float64)
+        sampled = part.cells
+        if sampled.embeddings is not None:  # for some rows, no matrix is made
+            sampled = Cells(sampled.embeddings, None, sampled.rows, sampled.columns)
+        values = -as_distances(sampled.read(0, len(rows)), scores.kind).astype(np.float64)
         if without:
             values[~compared_cells(part, 0, len(rows))] = np.nan
         return values

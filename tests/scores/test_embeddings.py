@@ -1,6 +1,7 @@
 """Scores from embeddings: every metric against its formula, in blocks, with failed templates."""
 
 import math
+import tracemalloc
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -330,3 +331,18 @@ def test_a_column_that_differs_within_an_average_is_named():
     ):
         with pytest.raises(be.DataError, match=reason):
             ask()
+
+
+@pytest.mark.slow
+def test_templates_are_counted_without_their_matrix():
+    made = be.simulate_embeddings(700, 10, dimensions=16)
+    embeddings = made.embeddings.astype("float32")
+    be.verification(be.Scores.from_embeddings(embeddings, made.labels))  # compiles
+    scores = be.Scores.from_embeddings(embeddings, made.labels)
+    tracemalloc.start()
+    try:
+        be.verification(scores)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * len(embeddings) ** 2
