@@ -99,6 +99,9 @@ def locked(path: Path, work: str) -> Iterator[None]:
                     break
             os.close(file)  # the process that held the lock has removed the file
             file = None
+    except PermissionError as error:
+        if sys.platform == "win32" and path.exists():  # being removed by who holds it
+            raise DataError(f"{path} is held by another process; wait until it ends") from error
     except OSError:
         pass
     except DataError:

@@ -7,6 +7,7 @@ their order, or of genuine and of impostor pairs apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -1046,9 +1047,9 @@ def _columns(
         for i, cells in cells_of_column.items():  # a blank text is missing
             piece[i] = cells
             if cells.dtype.kind in "OSUT":
-                blank = cells.map(lambda cell: isinstance(cell, str) and not cell.strip())
-                if blank.any():
-                    piece[i] = cells.mask(blank.to_numpy(dtype=bool))
+                with suppress(TypeError):  # a list in a cell, which is refused below
+                    blank = [x for x in cells.unique() if isinstance(x, str) and not x.strip()]
+                    piece[i] = cells.mask(cells.isin(blank).to_numpy(dtype=bool))
         for i in numbers:
             cells = piece[i]
             floats = _as_floats(cells)
