@@ -9,8 +9,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from bioeval.base.arguments import KINDS
 from bioeval.base.errors import DataError
+from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import (
     CONFIDENCE,
     ENTRIES,

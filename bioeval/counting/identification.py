@@ -11,8 +11,9 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 import scipy
 
-from bioeval.base.arguments import Layout, require_integer
+from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, named
+from bioeval.base.kinds import Layout
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.kernels import identification as kernel

@@ -45,10 +45,9 @@ def batches(matrix: SortedMatrix, parts: Iterable[PartTemplates]) -> Iterator[sl
     yield slice(first, end)
 
 
-#: The fewest parts for which a matrix is sorted: for fewer, loading compiled loops takes longer.
-FEWEST_PARTS = 64
-
-#: A part that is selected and sorted by itself takes as long as masks take for this many cells...
+#: Loading compiled loops takes as long as masks take for this many cells, ...
+LOADED = 1 << 29
+#: ... selecting and sorting a part by itself for this many cells, ...
 SELECTED = 1 << 21
 #: ... and for this many cells further for each cell of the part.
 SORTED = 8
@@ -56,7 +55,7 @@ SORTED = 8
 
 def masks_pay(cells: int, parts: int, cells_of_parts: int) -> bool:
     """Whether sorting a matrix of `cells` cells once takes less time than selecting its parts."""
-    return parts >= FEWEST_PARTS and cells <= SELECTED + SORTED * cells_of_parts / parts
+    return LOADED + parts * cells <= parts * SELECTED + SORTED * cells_of_parts
 
 
 class PeopleOfParts(NamedTuple):

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, cast
 
 import numpy as np
 
-from bioeval.base.arguments import Kind, as_float64, number_in, rate_in, require_array
+from bioeval.base.arguments import as_float64, number_in, rate_in, require_array
 from bioeval.base.errors import DataError, named, nearest_name, received
+from bioeval.base.kinds import Kind
 from bioeval.counting.operating_points import (
     COST_LABELS,
     Attempts,

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import (
-    Kind,
     as_float64,
     rate_in,
     require_integer,
@@ -21,6 +20,7 @@ from bioeval.base.arguments import (
 )
 from bioeval.base.array_libraries import as_numpy
 from bioeval.base.errors import DataError, ProtocolError, received
+from bioeval.base.kinds import Kind
 from bioeval.base.messages import warn_user
 from bioeval.counting.order import rounded_down
 from bioeval.scores.matrix import Scores

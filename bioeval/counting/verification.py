@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.arguments import Kind, require_choice
+from bioeval.base.arguments import require_choice
+from bioeval.base.kinds import Kind
 from bioeval.counting.cells import GenuineScores
 from bioeval.counting.counted import AttemptCounter, ThreadCounts
 from bioeval.counting.grids import grid_over

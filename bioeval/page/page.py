@@ -29,12 +29,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from bioeval.base.arguments import (
-    require_list,
-    require_number,
-    require_path,
-    require_text,
-)
+from bioeval.base.arguments import require_list, require_number, require_path, require_text
 from bioeval.base.environment import source_date
 from bioeval.base.errors import BioevalWarning, DataError, printable
 from bioeval.base.replacing import replacing

@@ -436,7 +436,9 @@ class Curves(Display):
         lines = [line for line in self.lines_.values() if line.get_visible()]
         has_layout = self.figure_.get_layout_engine() is not None
         is_named_apart = len(self.ax_.get_legend_handles_labels()[0]) == len(lines)
-        if len(self.systems) < 2 or not is_named_apart or not has_layout or Style.look.is_flat:
+        if len(self.systems) < 2 or not lines or not is_named_apart:
+            return False
+        if not has_layout or Style.look.is_flat:
             return False
         small, names = Style.look.small, [str(line.get_label()) for line in lines]
         drawn = [np.asarray(line.get_xydata()) for line in lines]

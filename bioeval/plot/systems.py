@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import PLURALS, require_list, require_text
+from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import DataError, bad_choice, counted, enumerated, short_name
+from bioeval.base.kinds import PLURALS
 from bioeval.plot import plot_axes
 from bioeval.plot.plot_style import RGB, Style
 from bioeval.plot.registry import PLOTS, Needs, Plot

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from bioeval.base.arguments import Kind, require_choice, require_integer
+from bioeval.base.arguments import require_choice, require_integer
+from bioeval.base.kinds import Kind
 from bioeval.protocol.fields import (
     PAIRS,
     RECTANGULAR,

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import Kind
+from bioeval.base.kinds import Kind
 from bioeval.scores.distances import lattice_step
 
 # The least and the largest number of bins between the smallest and the largest score of a class.

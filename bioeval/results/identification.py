@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import Kind, Layout
 from bioeval.base.errors import ProtocolError
+from bioeval.base.kinds import Kind, Layout
 from bioeval.base.messages import Message
 from bioeval.counting.grids import ScoreExtent, grid_over
 from bioeval.counting.identification import ENDS, Searches

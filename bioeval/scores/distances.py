@@ -10,8 +10,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from bioeval.base.arguments import LARGER_IS_CLOSER, Kind, require_choice
+from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, ProtocolError, received
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 
 # The most steps for each score: with more, any floats would be in equal steps.
 _STEPS_PER_SCORE = 8

@@ -31,9 +31,10 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import METRICS, VALUED, Kind, MetricName, require_choice
+from bioeval.base.arguments import require_choice
 from bioeval.base.array_libraries import as_numpy
 from bioeval.base.errors import DataError, received
+from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.base.options import in_turns
 from bioeval.kernels.distance import Embeddings, finish_euclidean
 from bioeval.scores.arrays import RowSource, row_spans, writable_alias

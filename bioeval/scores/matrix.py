@@ -15,15 +15,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy as np
 
-from bioeval.base.arguments import (
-    KINDS,
-    Kind,
-    NanPolicy,
-    require_array,
-    require_choice,
-    require_flag,
-)
+from bioeval.base.arguments import require_array, require_choice, require_flag
 from bioeval.base.errors import DataError, counted
+from bioeval.base.kinds import KINDS, Kind, NanPolicy
 from bioeval.base.memory import MEMORY_LIMIT
 from bioeval.base.messages import Message
 from bioeval.base.progress import stage

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.base.arguments import Kind, Layout, require_integer
+from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.kinds import Kind, Layout
 from bioeval.scores.attempts import compared_cells
 from bioeval.scores.matrix import Scores
 

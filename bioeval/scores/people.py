@@ -49,11 +49,15 @@ def knows_people(scores: ScoreData) -> bool:
     return scores._labelled if scores.layout != "pairs" else scores.pairs.people is not None
 
 
+#: The most people, and the most comparisons, whose limits are quick.
+MOST_PEOPLE, MOST_COMPARISONS = 1_000, 10_000_000
+
+
 def has_quick_limits(scores: AnyScores) -> bool:
     """Whether intervals by people are quick, so that nobody needs to ask for them."""
     if scores.layout == "top-k" or not knows_people(scores):
         return False
-    return len(scores.subjects) <= 1_000 and math.prod(scores.shape) <= 10_000_000
+    return len(scores.subjects) <= MOST_PEOPLE and math.prod(scores.shape) <= MOST_COMPARISONS
 
 
 def has_subjects(scores: ScoreData) -> bool:

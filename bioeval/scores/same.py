@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.arguments import LARGER_IS_CLOSER
 from bioeval.base.errors import DataError
+from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.base.messages import Message
 from bioeval.scores.distances import as_distances
 from bioeval.scores.labels import plain
 
 if TYPE_CHECKING:
-    from bioeval.base.arguments import Kind, Layout
+    from bioeval.base.kinds import Kind, Layout
     from bioeval.scores.codes import Codes
     from bioeval.scores.top_k import TopKLists
 

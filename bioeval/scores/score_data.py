@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 import numpy as np
 
-from bioeval.base.arguments import LARGER_IS_CLOSER, Kind, Layout, NanPolicy, require_integer
+from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, received
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, Layout, NanPolicy
 from bioeval.base.memory import MEMORY_LIMIT
 from bioeval.base.messages import Message
 from bioeval.scores.arrays import digest, doubt_of_square

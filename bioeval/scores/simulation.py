@@ -14,9 +14,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bioeval.base.arguments import (
-    VALUED,
-    Layout,
-    ValuedKind,
     require_array,
     require_choice,
     require_integer,
@@ -24,6 +21,7 @@ from bioeval.base.arguments import (
     require_numbers,
 )
 from bioeval.base.errors import DataError, received
+from bioeval.base.kinds import VALUED, Layout, ValuedKind
 from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.scores.arrays import row_spans

@@ -16,8 +16,9 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import Kind, require_flag
+from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, backquoted
+from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, stage
 from bioeval.counting.threshold_rules import PointsWanted, Rule

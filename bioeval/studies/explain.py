@@ -19,8 +19,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bioeval.base.arguments import Kind, require_integer
+from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, counted, received
+from bioeval.base.kinds import Kind
 from bioeval.counting.identification import place_weights, role_of
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule
 from bioeval.counting.thresholds import is_accepted, to_user

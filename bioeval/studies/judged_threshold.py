@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import Kind
+from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.operating_points import trivial_cost

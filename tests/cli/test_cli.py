@@ -695,7 +695,7 @@ def test_a_run_of_few_people_has_their_limits(monkeypatch, capsys):
         assert ("low" in printed_row) == limited
         if limited:
             assert printed_row["low"] == pytest.approx(right["eer_low"].item())
-    monkeypatch.setattr("bioeval.cli.commands.run._LIMITED", (11, 10_000_000))
+    monkeypatch.setattr("bioeval.scores.people.MOST_PEOPLE", 11)
     assert run("run", "few.npz", "--json") == 0
     printed_row = row(json.loads(capsys.readouterr().out), "eer", task="verification/single")
     assert "low" not in printed_row

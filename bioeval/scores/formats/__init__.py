@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.arguments import Format, Kind, NanPolicy, require_path
+from bioeval.base.arguments import require_path
 from bioeval.base.errors import DataError, counted, enumerated
+from bioeval.base.kinds import Format, Kind, NanPolicy
 from bioeval.base.messages import Message
 from bioeval.base.unchanged import unchanged
 from bioeval.scores.build import SideArguments

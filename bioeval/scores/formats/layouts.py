@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
-from bioeval.base.arguments import Kind, ListFormat
 from bioeval.base.errors import DataError, backquoted
+from bioeval.base.kinds import Kind, ListFormat
 from bioeval.scores.formats.files import fault, missing
 from bioeval.scores.formats.roles import (
     COLUMNS,

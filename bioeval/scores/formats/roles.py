@@ -10,10 +10,6 @@ from typing import Any, cast
 import numpy as np
 
 from bioeval.base.arguments import (
-    FORMATS,
-    KINDS,
-    NAN_POLICIES,
-    Kind,
     require_choice,
     require_flag,
     require_integer,
@@ -23,6 +19,7 @@ from bioeval.base.arguments import (
     require_text,
 )
 from bioeval.base.errors import DataError, backquoted, nearest_name, received
+from bioeval.base.kinds import FORMATS, KINDS, NAN_POLICIES, Kind
 from bioeval.scores.build import as_ids
 from bioeval.scores.embeddings import known_metric
 from bioeval.scores.formats.files import fault

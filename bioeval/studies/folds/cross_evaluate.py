@@ -9,8 +9,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base.arguments import Kind
 from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.kinds import Kind
 from bioeval.base.progress import rows_reported
 from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import FAR_TARGETS, check_priors, check_targets

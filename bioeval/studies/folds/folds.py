@@ -11,8 +11,9 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import numpy as np
 
 from bioeval import partition
-from bioeval.base.arguments import Kind, chosen_task, require_array, require_choice
+from bioeval.base.arguments import chosen_task, require_array, require_choice
 from bioeval.base.errors import DataError, ProtocolError, received
+from bioeval.base.kinds import Kind
 from bioeval.base.progress import Tell, report_rows, reporter, rows_reported_to
 from bioeval.counting.folds import FoldAttempts, Subset
 from bioeval.counting.identification import Searches, claims_lost, role_of, search

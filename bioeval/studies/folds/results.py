@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base.arguments import Kind
+from bioeval.base.kinds import Kind
 from bioeval.base.messages import Message
 from bioeval.counting.operating_points import COST_LABELS
 from bioeval.counting.thresholds import to_user

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.base.arguments import Kind, require_choice, require_flag
+from bioeval.base.arguments import require_choice, require_flag
 from bioeval.base.errors import DataError, counted
+from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.counting.order import increasing
 from bioeval.counting.reduce import OfEachBlock, reduce

@@ -19,7 +19,7 @@ from optional import optional_import
 from pages import ROOT
 
 import bioeval as be
-from bioeval.base.arguments import ListFormat
+from bioeval.base.kinds import ListFormat
 from bioeval.cli import main
 from bioeval.scores.formats import files
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 @contextmanager
 def masks_pay(monkeypatch: pytest.MonkeyPatch, *, always: bool) -> Iterator[None]:
     with monkeypatch.context() as patch:
-        patch.setattr(masks, "FEWEST_PARTS", 0 if always else 10**18)
+        patch.setattr(masks, "LOADED", -(10**18) if always else 10**18)
         yield
 
 
