@@ -417,11 +417,12 @@ def compare(
         corrected = required_interval("nadeau-bengio" if interval == PEOPLE else interval, (FOLDS,))
         return _compared_folds(folds, measures, corrected, adjust)
     method = required_interval(interval, (PEOPLE,), takes_unit=True)
-    require_use_of_fusion(fusion, rank_unit == "subject", "compare", 'rank_unit="subject"')
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
     far_numbers = check_targets(far_targets)
     frr_numbers = check_targets(frr_targets, "frr_targets")
     rules = convention_of(protocol, argument="protocol") if protocol is not None else None
+    if rules is None:
+        require_use_of_fusion(fusion, rank_unit == "subject", "compare", 'rank_unit="subject"')
     if rules is not None and measures is None:
         _refuse_options_unused_by_reid(search, far_numbers, frr_numbers, rules.name)
     wanted = WantedMeasures.parse(measures, far_numbers, frr_numbers, retrieval=rules is not None)

@@ -656,11 +656,15 @@ def study_threshold(
             fusion, rank_unit == "subject", "study_threshold", 'rank_unit="subject"'
         )
         scores = searches_of_people(scores)
-    elif fusion != "best" or rank_unit != "template":
-        unused = "fusion" if fusion != "best" else "rank_unit"
+    elif not (isinstance(fusion, str) and fusion == "best"):
         raise ProtocolError(
-            f'`{unused}` has no effect in be.study_threshold without `task="open_set"`; leave it '
+            '`fusion` has no effect in be.study_threshold without `task="open_set"`; leave it '
             "out, or study claims: be.claim_scores takes `fusion`"
+        )
+    elif not (isinstance(rank_unit, str) and rank_unit == "template"):
+        raise ProtocolError(
+            '`rank_unit` has no effect in be.study_threshold without `task="open_set"`; '
+            "leave it out"
         )
     if assure is not None:
         assure = check_assurance(assure, rule)

@@ -333,7 +333,7 @@ def test_a_default_output_of_one_system_fits_a_screen(layout, said, monkeypatch)
     ("call", "most"),
     [
         ("threshold old.npz --far 0.05", 28),  # with a warning on few people
-        ("run old.npz --protocol course-kfold --folds 4 --templates single", 40),
+        ("run old.npz --protocol course-kfold --folds 4 --templates single", 48),
         ("compare old.npz new.npz", 40),
     ],
 )

@@ -45,6 +45,7 @@ def test_explicit_claims_equal_the_definition(data, templates, fusion):
     options = {"claims": claims, "unenrolled_claims": "skip"}
     if templates == "single":
         attempts = naive.attempts_single(**case.naive(), **options)
+        fusion = "best"
     else:
         attempts = naive.attempts_multi(**case.naive(), **options, fusion=fusion)
     thresholds = data.draw(cases.thresholds(case, extra=[*attempts[0], *attempts[1]]))
@@ -69,6 +70,7 @@ def test_explicit_claims_equal_the_definition(data, templates, fusion):
     st.sampled_from(cases.IMPOSTORS),
 )
 def test_open_set_equals_the_definition(data, unit, fusion, ties, impostors):
+    fusion = fusion if unit == "subject" else "best"
     case = data.draw(cases.matrices(masks=("none", "labelled")))
     thresholds = data.draw(cases.thresholds(case))
     ds = be.open_set(
@@ -90,6 +92,7 @@ def test_open_set_equals_the_definition(data, unit, fusion, ties, impostors):
     st.sampled_from(cases.TIES),
 )
 def test_closed_set_equals_the_definition(data, unit, fusion, ties):
+    fusion = fusion if unit == "subject" else "best"
     case = data.draw(cases.matrices(masks=("none", "labelled")))
     scores = be.Scores(**case.scores())
     options = {"ties": ties, "fusion": fusion, "unmated": "skip", "max_rank": 6}
