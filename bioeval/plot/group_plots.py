@@ -85,8 +85,13 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     caption: list[Text] = [say("at {rule}", rule=rule_of(ds.attrs))]
     caption += [HOLLOW] * bool(ds["frr_flagged"].any())
     caption.append(_test_in_words(ds, "frr"))
+    # On a slide, the panel is too narrow for the attempts and people.
+    counted_systems = [] if Style.look.width is not None and not is_narrow else None
     plot.finish(
-        plot.of_system(say("{frr} by group")), caption, plot.named(say("False reject rate, {frr}"))
+        plot.of_system(say("{frr} by group")),
+        caption,
+        plot.named(say("False reject rate, {frr}")),
+        systems=counted_systems,
     )
     right.set_yticks(positions, [name if is_narrow else "" for name in names.values()])
     for axes in (left, right):
@@ -106,8 +111,9 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         image = right.imshow(far, COLOURS, norm, aspect="auto", interpolation="nearest")
         if in_cells:
             _write_rates(right, far, ds["far_flagged"].values, norm)
-        bar = colour_bar(right, image)
-        bar.ax.yaxis.set_major_formatter(in_per_cent)
+        if not in_cells or Style.look.width is None:  # else the cells say it, and room is scarce
+            bar = colour_bar(right, image)
+            bar.ax.yaxis.set_major_formatter(in_per_cent)
         longest_name = max(map(len, names.values())) * LETTER * Style.look.small
         is_vertical = longest_name > room(right)[0] / len(names) - 4
         right.set_xticks([*names], [*names.values()], rotation=90 * is_vertical)
@@ -124,7 +130,8 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
 def _test_in_words(ds: xr.Dataset, rate: str) -> Text:
     p = value_or_nan(ds, f"{rate}_groups_p")
     within = " within groups" * (rate == "far")
-    return "" if np.isnan(p) else f"equal groups: p = {p:.2g}{within}"
+    is_narrow = Style.look.width is not None
+    return "" if np.isnan(p) or is_narrow else f"equal groups: p = {p:.2g}{within}"
 
 
 def _size_in_inches(groups: int) -> tuple[float, float]:
