@@ -15,7 +15,7 @@ from bioeval.base.errors import short_name
 from bioeval.plot.display import Display
 from bioeval.plot.plot_axes import LETTER, colour_bar, in_per_cent, note, room
 from bioeval.plot.plot_style import CURVE, THIN, Style, styled
-from bioeval.plot.systems import as_plot_text, pick, value_or_nan
+from bioeval.plot.systems import System, as_plot_text, pick, value_or_nan
 from bioeval.results.variables import percent
 from bioeval.showing.header import rule_of
 from bioeval.showing.text import Text, say
@@ -86,7 +86,9 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     caption += [HOLLOW] * bool(ds["frr_flagged"].any())
     caption.append(_test_in_words(ds, "frr"))
     # On a slide, the panel is too narrow for the attempts and people.
-    counted_systems = [] if Style.look.width is not None and not is_narrow else None
+    counted_systems: list[System] | None = None
+    if Style.look.width is not None and not is_narrow:
+        counted_systems = []
     plot.finish(
         plot.of_system(say("{frr} by group")),
         caption,
