@@ -397,6 +397,7 @@ def names(folder: str = ".") -> set[str]:
     return {*os.listdir(folder)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notes", [True, False])
 @pytest.mark.cases(1)
 def test_a_folder_holds_the_files_of_the_last_run_alone(notes, tmp_path):
@@ -582,6 +583,7 @@ def test_simulate(capsys):
     assert json.loads(capsys.readouterr().out)["shape"] == [20, 20]
 
 
+@pytest.mark.slow
 def test_repeated_folds_in_one_command(capsys):
     scores = be.simulate(12, 3, random_state=1)
     be.save(scores, "all.npz")

@@ -220,6 +220,7 @@ def test_embeddings_give_what_their_matrix_gives(case):
     assert any(answers) or min(case.sizes) != max(case.sizes) or len(set(case.sizes)) < 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["square", "gallery", "selection", "overlap"])
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("call", [results, of_folds, of_retrieval])

@@ -110,6 +110,7 @@ def test_no_threshold_and_people_that_are_never_compared(way):
     assert counts.genuine_attempts.tolist() == [0, 0, 0]
 
 
+@pytest.mark.slow
 @each_way
 @each_fusion
 @pytest.mark.parametrize("exclude", [None, "all:camera", "all:camera=0/1"])
@@ -171,6 +172,7 @@ def test_listed_pairs(way, nan):
         assert_counts(counts, attempts, THRESHOLDS, "distance")
 
 
+@pytest.mark.slow
 def test_people_have_to_be_known_and_thresholds_are_numbers():
     unnamed = be.Scores.from_pairs([0.1, 0.9], [True, False])
     with pytest.raises(be.ProtocolError, match="a table of people needs the subjects"):

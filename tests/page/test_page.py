@@ -244,6 +244,7 @@ def test_the_loosest_of_given_thresholds_is_that(kind, seed, tmp_path):
 PROMISES = ("--promise", "far=0.6", "--promise", "frr=1e-9")
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_page_at_its_threshold(folder_with_scores):
     command = ["report", "a.npz", "--threshold", "4", "--out", "p.html", "--interval", "none"]
     assert main([*command, *PROMISES, "--zoo"]) == 1

@@ -30,6 +30,7 @@ def largest(scores):
     return float(1 - best.far - best.frr), best.threshold
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(1)
 def test_its_best_value_over_all_thresholds(systems, kind, capsys):

@@ -170,6 +170,7 @@ def test_of_a_measure_for_which_more_is_better_the_worst_are_the_smallest():
     assert [row[-1].value for row in table.rows] == sorted(rates)[:11]
 
 
+@pytest.mark.slow
 def test_grids_have_the_titles_and_the_labels_of_their_dimensions():
     ds = result_of("zoo")
     grids = {x.id: x for x in tables(section_of(nodes_of(ds)))}

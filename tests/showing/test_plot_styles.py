@@ -177,6 +177,7 @@ def test_groups_with_long_names_fit(look, number):
                 assert not overlap(first, second)
 
 
+@pytest.mark.slow
 def test_the_legend_of_a_matrix_leaves_room_for_names_that_are_turned():
     display = be.plot.matrix(be.datasets.faces("eigenfaces"))
     display.figure_.canvas.draw()

@@ -228,6 +228,7 @@ def test_a_given_threshold_has_all_its_digits(kind):
         assert "4.123456789" in as_text(result, verbose=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bound", ["far", "frr"])
 @pytest.mark.cases(1)

@@ -61,6 +61,7 @@ def test_letters_twice_as_large_do_not_run_into_each_other(name):
     holds(display.figure_, name)
 
 
+@pytest.mark.slow
 def test_colours_and_labels_are_by_system_or_in_order():
     systems = {"a": made_for("roc"), "b": made_for("roc", 1)}
     display = be.plot.roc(systems, colors={"b": "tab:red"}, labels={"b": "better"})

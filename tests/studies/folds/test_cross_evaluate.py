@@ -438,6 +438,7 @@ def parts_of(scores):
     return [scores[test] for _, test in FOLDS.split(np.zeros(len(labels)), labels, labels)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("cells", [0, 1 << 22], ids=["large parts", "listed parts"])

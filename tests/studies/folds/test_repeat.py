@@ -350,6 +350,7 @@ def test_what_is_no_list_of_partitions_is_refused(wrong):
         be.repeat(be.simulate(4, 2), wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "thresholds"),
     [("distance", [-3.0, 1.0, 2.5, 4.0]), ("similarity", [-4.0, -2.5, -1.0, 3.0])],
@@ -371,6 +372,7 @@ def test_curves_are_those_of_each_partition(kind, thresholds):
                 assert variable.identical(without_curves)
 
 
+@pytest.mark.slow
 def test_repeated_folds_are_never_flattened():
     scores = scores_of()
     folds = be.partition.SubjectKFold(3, n_repeats=2, shuffle=True, random_state=0)

@@ -56,6 +56,7 @@ def limits_of(made, of, g, trials, level):
     return naive_groups.left_out_limits(own, trials, level)
 
 
+@pytest.mark.slow
 def test_limits_of_rates_and_differences_are_those_of_people_left_out(compared):
     """Of one rate of all groups together, and of each difference."""
     scores, group, threshold, ds = compared

@@ -361,6 +361,7 @@ def leave_one_out(truths, results, confidence: float) -> dict[str, tuple[float, 
     return limits
 
 
+@pytest.mark.slow
 def test_as_a_loop_over_sequences(fourteen):
     truths, results = fourteen
     confidence = 0.8
