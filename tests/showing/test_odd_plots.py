@@ -118,8 +118,8 @@ def test_ticks_of_whole_numbers_do_not_repeat(people):
 def test_rows_of_one_unit_have_one_axis():
     """Bars of an EER of 1 % do not look as those of 40 %."""
     ds = be.cross_evaluate(be.simulate(20, 3, random_state=1), SubjectKFold(4))
-    ds["far"] = ds.far * 0 + [0.01, 0.02]
-    ds["frr"] = ds.frr * 0 + [0.2, 0.4]
+    ds["far"] = ds.far.copy(data=np.broadcast_to([0.01, 0.02], ds.far.shape))
+    ds["frr"] = ds.frr.copy(data=np.broadcast_to([0.2, 0.4], ds.frr.shape))
     display = plot.spread(ds)
     bars = [bar for bar in display.ax_.patches if bar.get_height()]
     rows = {round(bar.get_y() + bar.get_height()): bar for bar in bars}
