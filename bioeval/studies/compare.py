@@ -409,7 +409,7 @@ def compare(
             ("impostors", impostors, "auto"),
             ("protocol", protocol, None),
         ):
-            if option != default:
+            if not (isinstance(option, type(default)) and option == default):
                 raise ProtocolError(
                     f"`{name}` has no effect on results of be.cross_evaluate; leave it out here, "
                     "and give it to be.cross_evaluate"

@@ -227,7 +227,8 @@ def cross_evaluate(
         ("metric", metric, "cosine", estimator is not None, "`estimator`"),
         ("kind", kind, None, estimator is not None, "`estimator`"),
     ):
-        is_given = option != default and not (name == "threshold" and threshold is None)
+        is_default = isinstance(option, type(default)) and option == default
+        is_given = not is_default and not (name == "threshold" and threshold is None)
         if is_given and not has_effect:
             raise ProtocolError(f"`{name}` has no effect without {need}; leave it out")
 
