@@ -268,7 +268,7 @@ def by_subject(
 class AttemptsMade:
     """A consumer of impostor counts: the attempts of each person."""
 
-    needs_pairs = False
+    needs_pairs = True
 
     def __init__(self, people: int):
         #: Attempts of each person: as a probe, and as the person claimed.
@@ -287,9 +287,6 @@ class AttemptsMade:
         for attempts, person in zip(self.made, people, strict=True):
             attempts += np.bincount(person, pairs.count, len(attempts)).astype(np.int64)
 
-    def add_scores(self, scores: ScoreLayers) -> None:
-        raise NotImplementedError
-
 
 class AttemptsOfEach(AttemptsMade):
     """A consumer of impostor counts: the attempts of each person, on either side, by layer.
@@ -298,6 +295,8 @@ class AttemptsOfEach(AttemptsMade):
     out. Templates of no person, such as distractors, are never left out, and have the index
     `groups`.
     """
+
+    needs_pairs = False
 
     def __init__(self, no_person: np.ndarray, layers: int, units: np.ndarray | None = None):
         super().__init__(len(no_person))

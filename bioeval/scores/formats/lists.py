@@ -914,8 +914,8 @@ def _of_arrays(
     if classes is None or not {*classes} <= {*titles} <= {"", *classes}:
         return None
     cells = [x for name in classes for x in head.column(titles.index(name))[1:] if x]
-    if not all(map(like_number, cells)):
-        return None
+    if not all(map(like_number, cells)) or {*map(float, cells)} <= {0.0, 1.0}:
+        return None  # words, or flags, which are no scores
     arguments.kind_of(path, None, "")
     numbers = read([titles.index(x) for x in classes], []).numbers
     for i, values in numbers.items():  # the shorter column ends in blank cells

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,10 +163,13 @@ def head_of(path: Path, blanks: bool = True) -> Head:
     if len(names) == len(rows[0]) and not HEADER_NAMES.isdisjoint(map(folded, names)):
         start_line, _ = comments.pop()
         rows.insert(0, names)
-    # R writes names of rows, each another, and no title above them.
+    # R writes names of rows, each another word, or their numbers, and no title above them.
     titles, *below = rows
-    first = {row[0] for row in below if len(row) == len(titles) + 1 and row[0] and row[-1]}
-    if len(first) == len(below) > 0 and not any(map(is_number, titles)):
+    first = [row[0] for row in below if len(row) == len(titles) + 1 and row[0] and row[-1]]
+    are_names = not any(map(is_number, first))
+    if all(map(str.isdecimal, first)):  # of all rows, or of the chosen ones
+        are_names = all(int(x) < int(y) for x, y in pairwise(first))
+    if len({*first}) == len(below) > 0 and are_names and not any(map(is_number, titles)):
         titles.insert(0, "")
     require_few(path, start_line, rows[0])
     return Head(path, delimiter, rows, start_line, is_plain, len(comments))

@@ -101,6 +101,18 @@ def test_a_foreign_table_is_read(case, tmp_path):
             assert numbers(be.load(table, **arguments)) == pytest.approx(numbers(expected))
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("score,genuine\n0.12,1,1\n0.3,0,1\n", "line 2: 3 cells; expected 2"),  # no names of rows
+        ("genuine,impostor\n1,0\n0,1\n", "no column 'score'"),  # flags, and no scores
+    ],
+)
+def test_what_is_no_foreign_table_is_refused(text, says, tmp_path):
+    with pytest.raises(be.DataError, match=says):
+        be.load(put(tmp_path, text), kind="distance")
+
+
 def test_an_index_of_names_is_the_names_of_rows(tmp_path):
     for table, arguments, expected in (
         (MATRIX, BY_NAME, OF_DISTANCES),
