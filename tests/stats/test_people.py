@@ -7,6 +7,7 @@ import numba
 import numpy as np
 import pytest
 import scipy
+from limits import streaming
 from result_messages import arguments
 from ways import counted_by
 
@@ -225,12 +226,34 @@ def test_limits_do_not_depend_on_threads(call):
         numba.set_num_threads(threads)
 
 
+def embedded(*, gallery: bool) -> be.Scores:
+    """Embeddings of people with unequal numbers of templates, in few steps."""
+    rng = np.random.default_rng(3)
+    who = np.repeat(np.arange(30), rng.integers(1, 5, 30))
+    rng.shuffle(who)
+    x = np.round(3 * rng.normal(size=(30, 6))[who] + 3 * rng.normal(size=(len(who), 6)))
+    sides = (x[::2], who[::2], x[1::2], who[1::2]) if gallery else (x, who)
+    return streaming(*sides, dtype="float32", metric="l1")
+
+
 @pytest.mark.slow
-def test_limits_of_counted_attempts_are_those_of_listed_attempts():
-    scores = crowd()
-    of_listed_attempts = be.verification(scores, thresholds=[2.0, 3.0], interval="people")
-    with counted_by("counted"):
-        of_counted_attempts = be.verification(scores, thresholds=[2.0, 3.0], interval="people")
+@pytest.mark.parametrize("templates", ["single", "multi"])
+@pytest.mark.parametrize(
+    ("make", "way"),
+    [
+        (crowd, "counted"),
+        (lambda: embedded(gallery=False), "counted"),
+        (lambda: embedded(gallery=True), "counted"),
+    ],
+    ids=["matrix", "one set", "two sets"],
+)
+def test_limits_of_counted_attempts_are_those_of_listed_attempts(make, way, templates):
+    """In small tiles of one set, most tiles stand for their mirror images, and some do not."""
+    thresholds = [2.0, 3.0] if make is crowd else [15.0, 20.0]
+    options = {"templates": templates, "thresholds": thresholds, "interval": "people"}
+    of_listed_attempts = be.verification(make(), **options)
+    with counted_by(way, tile=8):
+        of_counted_attempts = be.verification(make(), **options)
     names = [str(x) for x in of_listed_attempts.data_vars if str(x).endswith(("_low", "_high"))]
     assert len(names) > 10
     for name in names:
