@@ -164,7 +164,8 @@ def _named_results(results: Any, name: str) -> Iterator[tuple[str, Any]]:
     else:
         raise DataError(
             f"a report got {type(results).__name__}; expected a Dataset or a DataTree of "
-            "results, a check of data, a row of be.explain, or a mapping of name to these"
+            "results, a check of data, a row of be.explain, or a mapping of name to these; "
+            "be.report(be.evaluate(scores)) is the page of scores"
         )
 
 
