@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.progress import rows_reported
 from bioeval.protocol.card import Protocol
 from bioeval.results.attributes import tree_above, tree_of
-from bioeval.results.stacking import over_galleries
+from bioeval.results.dataset import over_galleries
 from bioeval.results.support import note_asked_targets
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import threads_for

@@ -11,7 +11,7 @@ from study_cases import study_cases
 from systems import NAMES, scores
 
 import bioeval as be
-from bioeval.plot.registry import PLOTS
+from bioeval.plot.systems import PLOTS
 
 #: Plots of one result whatever is given; the others take several by name.
 ONE = {name for name, plot in PLOTS.items() if plot.one_system} - {"error_rates"}

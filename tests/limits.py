@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base.memory import require_bytes
+from bioeval.base.options import require_bytes
 from bioeval.base.random import Stream, seed_sequence
 
 

@@ -31,7 +31,7 @@ _RESULTS = (SUMMARY, "results.nc", "table.txt")
 
 def check_folder(out: str, force: bool) -> Path:
     """Return `out` if results can be written there; refuse a folder with results unless `force`."""
-    from bioeval.base.replacing import require_no_loop, why_no_folder
+    from bioeval.base.files import require_no_loop, why_no_folder
 
     folder = Path(out)
     require_no_loop(folder)
@@ -51,7 +51,7 @@ def check_folder(out: str, force: bool) -> Path:
 @contextlib.contextmanager
 def writing_to(folder: Path) -> Iterator[None]:
     """Be the only run that writes to a folder; what killed runs have left is removed."""
-    from bioeval.base.replacing import locked, remove_parts_of
+    from bioeval.base.files import locked, remove_parts_of
 
     place = folder.resolve()
     beside = place.name and os.access(place.parent, os.W_OK | os.X_OK)
@@ -69,7 +69,7 @@ def writing_to(folder: Path) -> Iterator[None]:
 
 def take_out(out: str, force: bool) -> Path:
     """Return the path of a file to write, checked before anything is computed."""
-    from bioeval.base.replacing import check_target
+    from bioeval.base.files import check_target
 
     place = check_target(out)
     refuse_inputs([place], out)
@@ -92,7 +92,7 @@ def refuse_inputs(places: Iterable[Path], out: str) -> None:
     other files that the command line names, and the labels beside a .npy file. A link is the file
     to which it leads.
     """
-    from bioeval.base.replacing import FileInUseError
+    from bioeval.base.files import FileInUseError
 
     existing = list(filter(Path.exists, places))
     if not existing:  # what is not there is not read
@@ -130,7 +130,7 @@ def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
 
 def refuse_to_replace(places: Iterable[Path], force: bool) -> None:
     """Raise :class:`DataError` if files exist, unless `force` and the system allow it."""
-    from bioeval.base.replacing import require_unused
+    from bioeval.base.files import require_unused
 
     existing = list(filter(Path.exists, places))
     names = list(map(str, existing))
@@ -153,7 +153,7 @@ def write_folder(
     are an error without; no other file is touched. A folder that holds nothing else is exchanged as
     a whole. Where a file is in use, the results get a folder of their own.
     """
-    from bioeval.base.replacing import (
+    from bioeval.base.files import (
         FileInUseError,
         exchange,
         naming_writes,

@@ -95,9 +95,9 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     from bioeval.base.errors import (
         BioevalError,
         CardError,
+        MessageWarning,
         MissingDependencyError,
     )
-    from bioeval.base.messages import MessageWarning
     from bioeval.cli.console import flush
 
     if reason := overwritten():

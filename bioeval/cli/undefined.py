@@ -66,7 +66,7 @@ def _is_rate(about: Mapping[Any, Any]) -> bool:
 def _refuse(
     systems: Iterable[Scores], protocol: str | Protocol, results: Iterable[xr.Dataset]
 ) -> NoReturn:
-    from bioeval.base.messages import messages_of
+    from bioeval.base.errors import messages_of
     from bioeval.showing.messages import sentence_about
     from bioeval.studies.check import why_undefined
 

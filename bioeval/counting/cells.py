@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.memory import at_most
+from bioeval.base.options import most_items
 from bioeval.counting.order import float_of, ordinals_of, rounded_down
 from bioeval.counting.sorted_scores import moment_scale
 from bioeval.kernels import verification as kernel
@@ -379,7 +379,7 @@ class SampleCounts(NamedTuple):
         genuine_cells = (cells.cells_of(genuine.scores) - self.first) >> self.shift
         accepted_genuine = genuine_cells.searchsorted(self.filled, side="right")
         frrs = 1 - accepted_genuine / max(genuine.attempts, 1)
-        share_left = min(MOST_KEPT, at_most(MOST_SCORES, 16) / max(number_of_scores, 1))
+        share_left = min(MOST_KEPT, most_items(MOST_SCORES, 16) / max(number_of_scores, 1))
         # The fewest scores first. Where FAR is FRR is the EER.
         for target in (*sorted({*RARE_TARGETS, *targets.tolist()}), frrs):
             begin = int(np.searchsorted(fars + margin - target, 0))

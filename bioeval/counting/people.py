@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.memory import require_memory
+from bioeval.base.options import require_memory
 from bioeval.counting.order import rounded_down
 from bioeval.counting.parts import PairParts, Parts
 from bioeval.counting.reduce import Reducer

@@ -13,15 +13,14 @@ import numpy as np
 
 from bioeval.base.arguments import (
     as_float64,
+    as_numpy,
     rate_in,
     require_integer,
     require_listed_numbers,
     require_numbers,
 )
-from bioeval.base.array_libraries import as_numpy
-from bioeval.base.errors import DataError, ProtocolError, received
+from bioeval.base.errors import DataError, ProtocolError, received, warn_user
 from bioeval.base.kinds import Kind
-from bioeval.base.messages import warn_user
 from bioeval.counting.order import rounded_down
 from bioeval.scores.matrix import Scores
 

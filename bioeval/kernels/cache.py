@@ -27,7 +27,7 @@ import numpy as np
 from numba.core import config, event
 from numba.extending import register_jitable
 
-from bioeval.base.memory import require_address_space
+from bioeval.base.options import require_address_space
 from bioeval.base.progress import is_shown, stage
 
 #: How many states of the kernels are kept; older states are removed.

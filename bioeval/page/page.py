@@ -32,7 +32,7 @@ from matplotlib.figure import Figure
 from bioeval.base.arguments import require_list, require_number, require_path, require_text
 from bioeval.base.environment import source_date
 from bioeval.base.errors import BioevalWarning, DataError, printable
-from bioeval.base.replacing import replacing
+from bioeval.base.files import replacing
 from bioeval.base.version import __version__
 from bioeval.page.threshold import (
     COMPARISON,
@@ -45,13 +45,12 @@ from bioeval.page.threshold import (
     rates_table,
     uncounted_thresholds,
 )
-from bioeval.plot.det_plots import det
 from bioeval.plot.display import Display
 from bioeval.plot.files import PlotFile, plot_files, svg_text
-from bioeval.plot.plot_style import GRID, PALETTE, SHADE, SHADES, Style
-from bioeval.plot.score_plots import draw_histograms
+from bioeval.plot.plot_axes import GRID, PALETTE, SHADE, SHADES, Style
+from bioeval.plot.rate_plots import det
+from bioeval.plot.score_plots import draw_histograms, worst_pairs
 from bioeval.plot.systems import joined
-from bioeval.plot.worst_pair_plots import worst_pairs
 from bioeval.results.histogram import ScoreHistograms
 from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
 from bioeval.showing.blocks import Block, Facts, Messages, Paragraph, Section, Table
@@ -59,10 +58,9 @@ from bioeval.showing.cells import Label, Picture, Threshold
 from bioeval.showing.images import Images
 from bioeval.showing.nodes import Node
 from bioeval.showing.show import sections_of
-from bioeval.showing.terms import rates_are_of, task_of
-from bioeval.showing.text import Text, say
-from bioeval.showing.writers.html import CSS, HtmlLines, body
-from bioeval.showing.writers.lines import Lines
+from bioeval.showing.text import Text, rates_are_of, say, task_of
+from bioeval.showing.writers.markup import CSS, HtmlLines, body
+from bioeval.showing.writers.numbers import Lines
 
 #: Pairs of each kind, at most, whose pictures are shown.
 _MOST_PAIRS = 5
@@ -422,8 +420,6 @@ def _page_text(
 
     `origin` has names and texts about the command, files and software behind the results.
     """
-    from bioeval.page.page import PageFigures
-
     page = PageResults.collected(results)
     rates = PageRates.from_nodes(page.nodes, threshold)
     uncounted = uncounted_thresholds(page.nodes, threshold)

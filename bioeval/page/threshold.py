@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, counted, printable
-from bioeval.base.messages import messages_of
+from bioeval.base.errors import DataError, counted, messages_of, printable
 from bioeval.counting.threshold_rules import SAME_DATA, Rule
 from bioeval.results.attributes import THRESHOLD_STUDY
 from bioeval.results.support import is_supported
@@ -21,7 +20,7 @@ from bioeval.showing.cells import Label, Quantity, Rate, Threshold, cell_of, thr
 from bioeval.showing.nodes import Node, asked_thresholds, nodes_of, value_of
 from bioeval.showing.printing import Shown
 from bioeval.showing.text import Term, Text, say
-from bioeval.showing.writers.html import HtmlLines
+from bioeval.showing.writers.markup import HtmlLines
 from bioeval.showing.writers.numbers import printed
 
 # The results of a page by system and task, and whether they belong together.

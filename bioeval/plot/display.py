@@ -17,8 +17,7 @@ from matplotlib.lines import Line2D
 from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.errors import DataError
 from bioeval.plot import plot_axes
-from bioeval.plot.plot_axes import RATES
-from bioeval.plot.plot_style import CURVE, DASHES, SIZE, THIN, Style
+from bioeval.plot.plot_axes import CURVE, DASHES, RATES, SIZE, THIN, Style
 from bioeval.plot.systems import (
     System,
     agreed,
@@ -34,9 +33,9 @@ from bioeval.plot.systems import (
     undefined,
     without_shared_parts,
 )
-from bioeval.showing.sizes import candidates_in_words
+from bioeval.showing.header import candidates_in_words
 from bioeval.showing.text import Phrase, Term, Text, parts
-from bioeval.showing.writers.lines import written
+from bioeval.showing.writers.numbers import written
 
 # The points of a curve are marked up to this number of points.
 FEW_POINTS = 40

@@ -19,11 +19,10 @@ from matplotlib.figure import Figure
 import bioeval.plot as plots
 from bioeval.base.arguments import require_choice, require_list, require_number, require_path
 from bioeval.base.errors import DataError, bad_choice
+from bioeval.base.files import replacing
 from bioeval.base.progress import stage
-from bioeval.base.replacing import replacing
 from bioeval.plot.display import Display
-from bioeval.plot.registry import PLOTS
-from bioeval.plot.systems import System, drawable, pick
+from bioeval.plot.systems import PLOTS, System, drawable, pick
 
 ImageFormat = Literal["png", "pdf", "svg"]
 FORMATS: tuple[ImageFormat, ...] = get_args(ImageFormat)

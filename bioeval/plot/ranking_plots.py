@@ -12,7 +12,7 @@ from bioeval.base.arguments import require_choice, require_text
 from bioeval.base.errors import DataError, short_name
 from bioeval.plot import plot_axes
 from bioeval.plot.display import Display
-from bioeval.plot.plot_style import CURVE, RGB, Style, styled
+from bioeval.plot.plot_axes import CURVE, RGB, Style, styled
 from bioeval.plot.systems import as_plot_text, joined, labels_of, pick
 from bioeval.showing.text import Text, say
 from bioeval.studies.compare import MeasureOfSystems, measures_of

@@ -15,8 +15,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import counted
 from bioeval.plot import plot_axes
 from bioeval.plot.display import Curve, Curves, Display, curves_by_rank, curves_of, numbered
-from bioeval.plot.plot_axes import label_rows
-from bioeval.plot.plot_style import CURVE, OUTLINE, Style, styled
+from bioeval.plot.plot_axes import CURVE, OUTLINE, Style, label_rows, styled
 from bioeval.plot.systems import System, agreed, by_system, labelled, pick
 from bioeval.showing.text import Term, say
 from bioeval.showing.writers.numbers import threshold_text

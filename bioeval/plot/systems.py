@@ -1,4 +1,4 @@
-"""The systems that a plot shows: their datasets, their names, and words about them."""
+"""The systems that a plot shows, with words about them, and the table of plots."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import DataError, bad_choice, counted, enumerated, short_name
 from bioeval.base.kinds import PLURALS
 from bioeval.plot import plot_axes
-from bioeval.plot.plot_style import RGB, Style
-from bioeval.plot.registry import PLOTS, Needs, Plot
+from bioeval.plot.plot_axes import RGB, Style
 from bioeval.results.attributes import THRESHOLD_STUDY, require_schema
+from bioeval.showing.header import sample_size, sides_in_words
 from bioeval.showing.nodes import datasets, distinct_tasks
-from bioeval.showing.sizes import sample_size, sides_in_words
-from bioeval.showing.terms import RATES, is_term, task_of
-from bioeval.showing.text import Term, Text, say
-from bioeval.showing.writers.lines import Lines
+from bioeval.showing.text import RATES, Term, Text, is_term, say, task_of
+from bioeval.showing.writers.numbers import Lines
 
 #: Of names of systems, one of which has more letters, a plot leaves out what all of them share.
 LONG_NAME = 24
@@ -370,3 +368,86 @@ def kind_of(systems: Sequence[System], plot: str) -> str:
             "with ax="
         )
     return next(iter(kinds.values()))
+
+
+#: The variables that a plot needs, and their dimensions.
+Needs = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Plot:
+    """One plot, ``be.plot.<name>``."""
+
+    name: str
+    result: str  # the public function whose result it draws
+    needs: tuple[Needs, ...]  # drawn are the first of these variables that the data have
+    one_system: bool = False  # whether each file shows one system
+    log: bool = False  # whether there is a second file, with a logarithmic axis
+    #: A variable of preferred results: other results of a tree are drawn only if no result has the
+    #: variable, and never by ``save_all``.
+    prefer: str = ""
+
+
+def _along(dim: str, *names: str) -> Needs:
+    return dict.fromkeys(names, (dim,))
+
+
+def _plot(name: str, result: str, *needs: Needs, **more: Any) -> Plot:
+    return Plot(name, f"be.{result}", needs, **more)
+
+
+def _plot_of_one_system(name: str, result: str, *needs: Needs, **more: Any) -> Plot:
+    return Plot(name, f"be.{result}", needs, one_system=True, **more)
+
+
+_DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
+_FOLD = ("repeat", "fold")
+_PART = (*_FOLD, "part")
+_RATES = _along("threshold", "far", "frr")
+_MEANS: tuple[Needs, ...] = (
+    *({"cms": (*over, "rank")} for over in (("partition",), _FOLD, _PART)),
+    *({"far": (*over, "threshold")} for over in (("partition",), _FOLD)),
+    {"dir": (*_PART, "rank")},
+)
+_FOLDS: Needs = {"far": _PART, "frr": _PART}
+_PARTS_OF_FOLDS: Needs = {"subjects": _PART}
+_PARTS: tuple[Needs, ...] = (
+    *({"genuine_attempts": over} for over in (("partition",), _FOLD)),
+    *({"attempts": over} for over in (("partition",), _FOLD)),
+)
+_GROUPS: Needs = {"frr": ("group",), "far": ("group", "claimed_group")}
+_CONDITIONS = _along("group", "frr", "far")
+_COMPARED: Needs = {**_along("other_system", "other_system"), **_along("system", "system")}
+_ZOO: Needs = {
+    **_along("subject", "genuine_mean", "animal_of_subject"),
+    **{"animal_count": ("animal",), "errors": ("error", "subject")},
+}
+_STUDY: Needs = {**dict.fromkeys(("folds/far", "folds/frr"), _FOLD), **_along("part", "far", "frr")}
+
+_ALL = (
+    _plot("roc", "verification", _along("threshold", "far", "gar"), log=True),
+    _plot("det", "verification", _RATES, prefer="gar"),
+    _plot_of_one_system("error_rates", "verification", _RATES, prefer="gar"),
+    _plot("dir_far", "open_set", _DIR, log=True),
+    _plot("cmc", "closed_set", _along("rank", "cms"), _along("rank", "cmc")),
+    _plot("score_distributions", "Scores"),
+    _plot("matrix", "Scores"),
+    _plot_of_one_system("ranking", "compare", _COMPARED),
+    _plot("repeated", "repeat", *_MEANS),
+    _plot_of_one_system("folds", "cross_evaluate", _FOLDS),
+    _plot_of_one_system("spread", "cross_evaluate", _PARTS_OF_FOLDS, *_PARTS),
+    _plot("gallery_size", "gallery_size", {"cms": ("gallery_size", "rank")}),
+    _plot_of_one_system("groups", "by_group", _GROUPS, _CONDITIONS),
+    _plot("ranked_lists", "Scores"),
+    _plot("gom", "gom", {**_along("threshold", "mrep", "mfr"), "tau_max": (), "max_mrep": ()}),
+    _plot("precision_recall", "reid", _along("recall_level", "interpolated_precision")),
+    _plot_of_one_system("threshold_study", "study_threshold", _STUDY),
+    _plot_of_one_system(
+        "assured", "study_threshold", {**_along("point", "point_far"), "assured_threshold": ()}
+    ),
+    _plot("hota", "tracking", _along("localisation_threshold", "hota_at_alpha")),
+    _plot("worst_pairs", "worst_pairs", _along("pair", "comparison", "score")),
+    _plot_of_one_system("zoo", "zoo", _ZOO),
+)
+
+PLOTS = {plot.name: plot for plot in _ALL}

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import require_choice
-from bioeval.base.errors import ProtocolError
-from bioeval.base.messages import Message
+from bioeval.base.errors import Message, ProtocolError
 from bioeval.protocol.loading import load
 from bioeval.protocol.tasks import Verification
 from bioeval.scores.attempts import left_out, left_out_rows

@@ -7,8 +7,7 @@ from typing import Any
 
 import xarray as xr
 
-from bioeval.base.errors import DataError
-from bioeval.base.messages import Message, message_attrs
+from bioeval.base.errors import DataError, Message, message_attrs
 from bioeval.results.support import labels_doubtful
 from bioeval.scores.provenance import Provenance
 

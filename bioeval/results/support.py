@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.messages import Message, message_attrs, messages_of
+from bioeval.base.errors import Message, message_attrs, messages_of
 from bioeval.counting.identification import ENDS
 from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.thresholds import to_internal

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from bioeval.base.errors import Message
 from bioeval.base.kinds import Kind
-from bioeval.base.messages import Message
 from bioeval.counting.thresholds import in_order_of_scores, to_user
 from bioeval.counting.verification import Verified
 from bioeval.results.attributes import about_attrs

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted
-from bioeval.base.messages import Message
+from bioeval.base.errors import DataError, Message, counted
 from bioeval.scores.arrays import row_spans
 from bioeval.scores.attempts import attempted_cells, excludes_failures
 from bioeval.scores.cells import Mask

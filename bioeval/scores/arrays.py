@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.arguments import require_array
-from bioeval.base.array_libraries import as_numpy, joined
+from bioeval.base.arguments import as_numpy, joined, require_array
 from bioeval.base.errors import BioevalError, DataError, counted, cut
-from bioeval.base.unchanged import WatchedFile
+from bioeval.base.files import WatchedFile
 
 #: Libraries whose arrays are read in blocks of rows.
 LIBRARIES = ("zarr", "h5py")

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.arguments import require_list, require_text
-from bioeval.base.errors import DataError, ProtocolError
-from bioeval.base.messages import Message
+from bioeval.base.errors import DataError, Message, ProtocolError
 from bioeval.scores.arrays import row_spans
 from bioeval.scores.cells import Mask, ProtocolMask
 from bioeval.scores.codes import Codes, places_of_ids

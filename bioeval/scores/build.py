@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.arguments import require_choice, require_integer, require_list, require_text
-from bioeval.base.array_libraries import joined_labels
+from bioeval.base.arguments import (
+    joined_labels,
+    require_choice,
+    require_integer,
+    require_list,
+    require_text,
+)
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, NAN_POLICIES, Kind, NanPolicy
-from bioeval.base.memory import MEMORY_LIMIT
-from bioeval.base.options import OPTIONS
+from bioeval.base.options import MEMORY_LIMIT, OPTIONS
 from bioeval.scores.attempts import columns_of_probes, compared_cells
 from bioeval.scores.cells import Cells, as_mask, subjects_of_mask
 from bioeval.scores.codes import Codes

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_array
-from bioeval.base.array_libraries import joined
+from bioeval.base.arguments import joined, require_array
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import Kind
 from bioeval.scores.arrays import RowSource, digest_of_values, read_block, row_source

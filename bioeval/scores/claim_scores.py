@@ -10,10 +10,9 @@ from typing import Any, NamedTuple, Self, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_choice
-from bioeval.base.errors import DataError, counted, received
+from bioeval.base.errors import DataError, Message, counted, received
 from bioeval.base.kinds import LARGER_IS_CLOSER
-from bioeval.base.memory import require_memory
-from bioeval.base.messages import Message
+from bioeval.base.options import require_memory
 from bioeval.scores.attempts import left_out, left_out_by_protocol
 from bioeval.scores.blocks import Block
 from bioeval.scores.codes import Codes, places_of_ids

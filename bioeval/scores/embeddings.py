@@ -31,8 +31,7 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_choice
-from bioeval.base.array_libraries import as_numpy
+from bioeval.base.arguments import as_numpy, require_choice
 from bioeval.base.errors import DataError, received
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.base.options import in_turns

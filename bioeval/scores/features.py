@@ -17,10 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.arguments import require_array
-from bioeval.base.array_libraries import joined
-from bioeval.base.errors import DataError, counted
-from bioeval.base.messages import Message
+from bioeval.base.arguments import joined, require_array
+from bioeval.base.errors import DataError, Message, counted
 from bioeval.scores.arrays import in_memory, is_stored, wrong_dtype
 from bioeval.scores.codes import Codes
 from bioeval.scores.labels import plain

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_array
-from bioeval.base.array_libraries import as_numpy, joined_labels
+from bioeval.base.arguments import as_numpy, joined_labels, require_array
 from bioeval.base.errors import DataError, counted
 
 # Types whose values are labels as they are: a list of them needs no check of each label.

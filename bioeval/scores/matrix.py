@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_choice, require_flag
-from bioeval.base.errors import DataError, counted
+from bioeval.base.errors import DataError, Message, counted
 from bioeval.base.kinds import KINDS, Kind, NanPolicy
-from bioeval.base.memory import MEMORY_LIMIT
-from bioeval.base.messages import Message
+from bioeval.base.options import MEMORY_LIMIT
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import as_array, as_index, as_values, named_choice
 from bioeval.scores.attempts import (

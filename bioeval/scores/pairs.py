@@ -13,11 +13,9 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
-from bioeval.base.arguments import require_array, require_choice, require_flag, require_list
-from bioeval.base.array_libraries import joined
-from bioeval.base.errors import DataError, ProtocolError, counted, received
+from bioeval.base.arguments import joined, require_array, require_choice, require_flag, require_list
+from bioeval.base.errors import DataError, Message, ProtocolError, counted, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, NanPolicy
-from bioeval.base.messages import Message
 from bioeval.scores.arrays import as_array, digest, digest_of_values
 from bioeval.scores.codes import CodedSides, Codes
 from bioeval.scores.distances import as_distances, with_failures

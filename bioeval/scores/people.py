@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import scipy
 
-from bioeval.base.errors import DataError, ProtocolError, counted
-from bioeval.base.messages import Message
+from bioeval.base.errors import DataError, Message, ProtocolError, counted
 from bioeval.kernels.disjoint_units import match_in_order, match_most
 from bioeval.scores.arrays import row_spans
 from bioeval.scores.attempts import attempted_cells, may_lack_comparisons

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import counted
+from bioeval.base.errors import Message, counted
 from bioeval.base.kinds import Kind, Layout, NanPolicy
-from bioeval.base.messages import Message
 from bioeval.scores.arrays import row_spans
 from bioeval.scores.attempts import Completeness, excludes_same, left_out, left_out_rows
 from bioeval.scores.claim_scores import (

@@ -18,8 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.base.memory import memory_limited, size_in_words
-from bioeval.base.options import OPTIONS, at_most
+from bioeval.base.options import OPTIONS, at_most, memory_limited, size_in_words
 from bioeval.base.progress import report, reporter
 from bioeval.scores.attempts import compared_cells, excluded, failed_cells
 from bioeval.scores.blocks import Block, is_few

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, Message
 from bioeval.base.kinds import LARGER_IS_CLOSER
-from bioeval.base.messages import Message
 from bioeval.scores.distances import as_distances
 from bioeval.scores.labels import plain
 

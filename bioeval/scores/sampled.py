@@ -15,9 +15,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, Message
 from bioeval.base.kinds import LARGER_IS_CLOSER
-from bioeval.base.messages import Message
 from bioeval.scores.attempts import left_out_rows
 from bioeval.scores.blocks import is_few
 from bioeval.scores.build import scored_of

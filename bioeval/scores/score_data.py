@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, ProtocolError, received
+from bioeval.base.errors import DataError, Message, ProtocolError, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, Layout, NanPolicy
-from bioeval.base.memory import MEMORY_LIMIT
-from bioeval.base.messages import Message
+from bioeval.base.options import MEMORY_LIMIT
 from bioeval.scores.arrays import digest, doubt_of_square
 from bioeval.scores.cells import Cells
 from bioeval.scores.codes import Codes, GalleryOrder, present

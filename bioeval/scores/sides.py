@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted
-from bioeval.base.messages import Message
+from bioeval.base.errors import DataError, Message, counted
 from bioeval.scores.labels import (
     as_objects,
     as_subjects,

@@ -22,7 +22,7 @@ from bioeval.base.arguments import (
 )
 from bioeval.base.errors import DataError, received
 from bioeval.base.kinds import VALUED, Layout, ValuedKind
-from bioeval.base.memory import require_memory
+from bioeval.base.options import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.scores.arrays import row_spans
 from bioeval.scores.embeddings import Metric

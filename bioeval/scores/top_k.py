@@ -11,8 +11,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from bioeval.base.arguments import require_array, require_choice, require_flag, require_integer
-from bioeval.base.array_libraries import joined
+from bioeval.base.arguments import (
+    joined,
+    require_array,
+    require_choice,
+    require_flag,
+    require_integer,
+)
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import LARGER_IS_CLOSER, VALUED, Kind
 from bioeval.scores.arrays import as_array, digest_of_values

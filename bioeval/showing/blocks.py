@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bioeval.base.messages import Message
+from bioeval.base.errors import Message
 from bioeval.showing.text import Text
 
 #: What a reader is shown: a short view, all numbers that the data support, or all numbers.

@@ -16,13 +16,12 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.csv_cells import as_cell
-from bioeval.base.errors import DataError, escaped
-from bioeval.base.messages import Message, as_json, messages_of
+from bioeval.base.errors import DataError, Message, as_json, escaped, messages_of
+from bioeval.base.files import as_cell
 from bioeval.showing.nodes import OVER, Node, nodes_of, report_ranks
 from bioeval.showing.printing import Shown
 from bioeval.showing.rows import COLUMNS, CURVES, NEXT_SCORE, Block, NumbersOfDataset
-from bioeval.showing.writers.lines import Lines
+from bioeval.showing.writers.numbers import Lines
 from bioeval.stats.aggregate import aggregate
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import rate_in
-from bioeval.base.errors import DataError, bad_choice
-from bioeval.base.messages import Message, messages_of
+from bioeval.base.errors import DataError, Message, bad_choice, messages_of
 from bioeval.results.attributes import THRESHOLD_STUDY
 from bioeval.results.dataset import meta_columns
 from bioeval.results.variables import RANKS, method_in_words
@@ -41,19 +40,19 @@ from bioeval.showing.header import (
     data_fact,
     header_of,
     joined_texts,
+    lacking,
     rules_of,
+    sample_size,
     scores_in_words,
+    sides_in_words,
     unusual_rules_of,
     use_of_threshold,
 )
-from bioeval.showing.labels import label_of, label_of_measure
 from bioeval.showing.nodes import OVER, Node, distinct_nodes
-from bioeval.showing.rows import CURVES, Row, rows_of
+from bioeval.showing.rows import CURVES, Row, label_of, label_of_measure, rows_of
 from bioeval.showing.sentences import ANSWERS, SENTENCES, Doubt, finding_of
-from bioeval.showing.sizes import lacking, sample_size, sides_in_words
 from bioeval.showing.tables import FEW, LETTERS, STATISTICS_IN_ROWS, systems_in_rows, tables_of
-from bioeval.showing.terms import rates_are_of, task_of, template_of
-from bioeval.showing.text import Enumeration, Phrase, Text, say
+from bioeval.showing.text import Enumeration, Phrase, Text, rates_are_of, say, task_of, template_of
 from bioeval.stats.aggregate import aggregate
 
 # [task/]name[=point][@dimension=label,...], as in "verification/single/frr_at_far=0.01@part=test".

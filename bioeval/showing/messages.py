@@ -9,13 +9,21 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import xarray as xr
 
-from bioeval.base.errors import DataError, escaped, printable, received
-from bioeval.base.messages import Message, joined_messages, messages_of, warn_user
+from bioeval.base.errors import (
+    DataError,
+    Message,
+    escaped,
+    joined_messages,
+    messages_of,
+    printable,
+    received,
+    warn_user,
+)
 from bioeval.results.attributes import THRESHOLD_STUDY
 from bioeval.showing.nodes import datasets, system_of
 from bioeval.showing.printing import Shown
 from bioeval.showing.sentences import SENTENCES, Doubt, answers_first
-from bioeval.showing.writers.lines import Lines
+from bioeval.showing.writers.numbers import Lines
 
 P = ParamSpec("P")
 R = TypeVar("R")

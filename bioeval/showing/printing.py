@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from bioeval.base.errors import without_controls
 
 if TYPE_CHECKING:
-    from bioeval.base.messages import Message
+    from bioeval.base.errors import Message
     from bioeval.showing.blocks import Section
     from bioeval.showing.writers.terminal import Form, TerminalDocument
 

@@ -12,9 +12,8 @@ import string
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from bioeval.base.messages import Message
-from bioeval.showing.terms import RATES, TRANSACTIONS, is_term
-from bioeval.showing.text import Phrase, Text, say
+from bioeval.base.errors import Message
+from bioeval.showing.text import RATES, TRANSACTIONS, Phrase, Text, is_term, say
 
 #: A part of a sentence that may be left out.
 _OPTIONAL = re.compile(r"\[([^][]*)\]")

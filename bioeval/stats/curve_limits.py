@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from bioeval.base.messages import Message
+from bioeval.base.errors import Message
 from bioeval.counting.operating_points import Attempts
 from bioeval.counting.order import runs
 from bioeval.counting.reduce import OfEachBlock, reduce

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import xarray as xr
 
-from bioeval.base.messages import Message, message_attrs, messages_of
-from bioeval.results.stacking import MEAN
+from bioeval.base.errors import Message, message_attrs, messages_of
+from bioeval.results.dataset import MEAN
 from bioeval.results.variables import GALLERY
 from bioeval.stats.aggregate import aggregate
 

@@ -17,8 +17,7 @@ from bioeval.base.arguments import (
     require_integer,
     require_text,
 )
-from bioeval.base.errors import DataError, without_address
-from bioeval.base.messages import Message, message_attrs
+from bioeval.base.errors import DataError, Message, message_attrs, without_address
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.results.variables import Variable, described
 

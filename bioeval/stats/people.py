@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base.arguments import require_listed_numbers
-from bioeval.base.memory import require_memory
+from bioeval.base.options import require_memory
 from bioeval.counting.people import CountPeople
 from bioeval.counting.reduce import reduce
 from bioeval.counting.thresholds import require_values

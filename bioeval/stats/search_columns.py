@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import counted
-from bioeval.base.messages import Message
+from bioeval.base.errors import Message, counted
 from bioeval.base.progress import stage
 from bioeval.counting.identification import Searches
 from bioeval.counting.left_out import LeftOut

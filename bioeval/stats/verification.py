@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.base.messages import Message
+from bioeval.base.errors import Message
 from bioeval.base.progress import stage
 from bioeval.counting.pair_layers import count_layers
 from bioeval.counting.people import GenuineAttempts

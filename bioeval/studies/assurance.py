@@ -12,9 +12,8 @@ import scipy.special
 import xarray as xr
 
 from bioeval.base.arguments import check_confidence, require_list, require_number
-from bioeval.base.errors import DataError, NoResultError, ProtocolError
+from bioeval.base.errors import DataError, Message, NoResultError, ProtocolError
 from bioeval.base.kinds import Kind
-from bioeval.base.messages import Message
 from bioeval.base.progress import stage, steps_reported
 from bioeval.counting.threshold_rules import TARGETS, PointsWanted, Rule
 from bioeval.counting.thresholds import require_values, to_internal, to_user

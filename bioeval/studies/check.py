@@ -17,9 +17,8 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import DataError, backquoted
+from bioeval.base.errors import DataError, Message, backquoted
 from bioeval.base.kinds import Kind
-from bioeval.base.messages import Message
 from bioeval.base.progress import reporter, rows_reported, stage
 from bioeval.counting.threshold_rules import PointsWanted, Rule
 from bioeval.counting.thresholds import check_targets
@@ -50,11 +49,10 @@ from bioeval.scores.sampled import KindVerdict, find_copies, is_symmetric, mixed
 from bioeval.scores.score_data import require_all_scores, require_scores
 from bioeval.showing.blocks import Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.showing.cells import Count, Label
-from bioeval.showing.header import data_fact, scores_in_words
+from bioeval.showing.header import data_fact, scores_in_words, sides_in_words
 from bioeval.showing.printing import Shown
-from bioeval.showing.sizes import sides_in_words
 from bioeval.showing.text import Enumeration, Text, say
-from bioeval.showing.writers.lines import written
+from bioeval.showing.writers.numbers import written
 from bioeval.tasks.card_scores import compared, resolve_card
 
 # The task whose rates findings mention.

@@ -34,13 +34,15 @@ from bioeval.base.arguments import require_choice, require_text
 from bioeval.base.errors import (
     BioevalError,
     DataError,
+    Message,
     ProtocolError,
     backquoted,
     counted,
     enumerated,
+    message_attrs,
+    messages_of,
     received,
 )
-from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.counting.identification import Searches, Searching
 from bioeval.counting.left_out import LeftOut
@@ -51,8 +53,8 @@ from bioeval.protocol.fields import ImpostorProbes, RankUnit, Ties, in_lecture_w
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import assembled
+from bioeval.results.identification import QueryMean, QueryMeasures
 from bioeval.results.measure import Measure
-from bioeval.results.query_means import QueryMean, QueryMeasures
 from bioeval.results.support import (
     RuleOf,
     beyond_scores,

@@ -10,8 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_list
-from bioeval.base.errors import BioevalError, CardError
-from bioeval.base.messages import Message
+from bioeval.base.errors import BioevalError, CardError, Message
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available, load

@@ -41,11 +41,10 @@ from bioeval.scores.score_data import require_scores
 from bioeval.scores.sides import in_words
 from bioeval.showing.blocks import Column, Fact, Facts, Section, Table
 from bioeval.showing.cells import Label, Number, Picture, Score, Threshold
-from bioeval.showing.header import data_fact, rule_in_words, scores_in_words
+from bioeval.showing.header import data_fact, rule_in_words, scores_in_words, sides_in_words
 from bioeval.showing.printing import Shown
-from bioeval.showing.sizes import sides_in_words
 from bioeval.showing.text import Enumeration, Text, say
-from bioeval.showing.writers.lines import written
+from bioeval.showing.writers.numbers import written
 from bioeval.tasks.card_scores import resolve_card
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks

@@ -20,10 +20,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_choice, require_number
-from bioeval.base.errors import DataError, counted, received
+from bioeval.base.errors import DataError, Message, counted, received
 from bioeval.base.kinds import PLURALS
-from bioeval.base.memory import require_memory
-from bioeval.base.messages import Message
+from bioeval.base.options import require_memory
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.scores.alignment import aligned
 from bioeval.scores.distances import farthest

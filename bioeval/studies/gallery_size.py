@@ -9,8 +9,15 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import DataError, ProtocolError, counted, received
-from bioeval.base.messages import Message, message_attrs, messages_of
+from bioeval.base.errors import (
+    DataError,
+    Message,
+    ProtocolError,
+    counted,
+    message_attrs,
+    messages_of,
+    received,
+)
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import Searches, Searching, check_max_rank
 from bioeval.counting.parts import Parts, parts_of

@@ -32,9 +32,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, counted, nearest_name, received
+from bioeval.base.errors import DataError, Message, counted, message_attrs, nearest_name, received
 from bioeval.base.kinds import Layout
-from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import report_rows, rows_reported, stage
 from bioeval.base.random import Stream
 from bioeval.counting.folds import FoldAttempts, FoldCounts, Subset

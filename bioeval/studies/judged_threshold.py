@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.base.errors import Message, message_attrs, messages_of
 from bioeval.base.kinds import Kind
-from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.operating_points import trivial_cost
 from bioeval.counting.threshold_rules import Rule

@@ -16,13 +16,15 @@ from bioeval.base.arguments import require_choice, require_flag
 from bioeval.base.errors import (
     BioevalError,
     DataError,
+    Message,
     ProtocolError,
     backquoted,
     counted,
     enumerated,
+    message_attrs,
+    messages_of,
 )
-from bioeval.base.memory import require_memory
-from bioeval.base.messages import Message, message_attrs, messages_of
+from bioeval.base.options import require_memory
 from bioeval.base.progress import Tell, reporter, rows_reported, rows_reported_to
 from bioeval.counting.masks import MaskedParts, PartTemplates, SearchedParts, batches, masks_pay
 from bioeval.counting.operating_points import COST_LABELS
@@ -38,8 +40,7 @@ from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.attributes import about_attrs, tree_of
-from bioeval.results.dataset import Scalars, Variables, dataset, in_order
-from bioeval.results.stacking import Stack
+from bioeval.results.dataset import Scalars, Stack, Variables, dataset, in_order
 from bioeval.results.support import (
     all_beyond_scores,
     following_scores,

@@ -13,9 +13,15 @@ import xarray as xr
 
 from bioeval import partition
 from bioeval.base.arguments import chosen_task, require_integer
-from bioeval.base.errors import DataError, ProtocolError, counted
+from bioeval.base.errors import (
+    DataError,
+    Message,
+    ProtocolError,
+    counted,
+    message_attrs,
+    messages_of,
+)
 from bioeval.base.kinds import Kind
-from bioeval.base.messages import Message, message_attrs, messages_of
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
 from bioeval.counting.identification import Searches, claims_lost, search

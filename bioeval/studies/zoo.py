@@ -35,9 +35,8 @@ import scipy
 import xarray as xr
 
 from bioeval.base.arguments import require_integer, require_number
-from bioeval.base.errors import DataError, counted
+from bioeval.base.errors import DataError, Message, counted, message_attrs
 from bioeval.base.kinds import Kind, Layout
-from bioeval.base.messages import Message, message_attrs
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.counting.threshold_rules import Rule

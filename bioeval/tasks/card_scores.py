@@ -12,7 +12,7 @@ from bioeval.counting.verification import verify
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs
-from bioeval.results.stacking import MEAN
+from bioeval.results.dataset import MEAN
 from bioeval.scores.codes import Codes
 from bioeval.scores.matrix import Scores
 from bioeval.scores.missing import no_value

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.base.errors import ProtocolError
-from bioeval.base.messages import Message
+from bioeval.base.errors import Message, ProtocolError
 from bioeval.base.progress import stage
 from bioeval.counting.identification import Searches, Searching
 from bioeval.counting.left_out import LeftOut

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, ProtocolError
-from bioeval.base.messages import Message, message_attrs
+from bioeval.base.errors import DataError, Message, ProtocolError, message_attrs
 from bioeval.counting.identification import ENDS, role_of
 from bioeval.counting.single_template import (
     ENROLLED,

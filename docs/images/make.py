@@ -24,7 +24,8 @@ from PIL import Image
 
 import bioeval as be
 from bioeval.cli.program import main as bioeval
-from bioeval.plot import plot_axes, plot_style as style
+from bioeval.plot import plot_axes
+from bioeval.plot.plot_axes import GENUINE, GRID, IMPOSTOR, Style
 
 #: The systems of the README, by the names of their files there.
 FACES = {"faces-1991": "eigenfaces", "faces-2017": "deep"}
@@ -47,7 +48,7 @@ def who(path: Path) -> None:
         sides = (pair.probe_meta_image, pair.gallery_meta_image)
         picture = np.hstack([images.images[row[side.item()]] for side in sides])
         ax.imshow(picture, cmap="gray", vmin=0, vmax=255)
-        ax.set_xlabel(letter, fontsize=style.Style.look.label, color=style.Style.text)
+        ax.set_xlabel(letter, fontsize=Style.look.label, color=Style.text)
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
     figure.subplots_adjust(left=0, right=1, top=1, bottom=0.2, wspace=0.12)
@@ -150,8 +151,8 @@ def claims(path: Path) -> None:
         low, high = np.transpose([np.quantile(each, [0.025, 0.975]) for each in values[name]])
         marker = "osD"[i]
         ax.errorbar(
-            x, middle, [middle - low, high - middle], color=style.Style.colour(i), marker=marker,
-            linestyle=style.Style.dash(i), linewidth=1.6, capsize=4, label=words,
+            x, middle, [middle - low, high - middle], color=Style.colour(i), marker=marker,
+            linestyle=Style.dash(i), linewidth=1.6, capsize=4, label=words,
         )  # fmt: skip
     ax.set_xticks(range(len(shares)), [f"{100 * share:.0f} %" for share in shares])
     ax.set_ylim(bottom=0)
@@ -190,7 +191,7 @@ def zoo(path: Path) -> None:
         one = ds.sel(subject=person)
         box = AnnotationBbox(
             picture, (one["genuine_mean"].item(), one["impostor_mean"].item()), xybox=place,
-            pad=0.05, arrowprops={"arrowstyle": "-", "color": style.Style.quiet, "shrinkB": 4},
+            pad=0.05, arrowprops={"arrowstyle": "-", "color": Style.quiet, "shrinkB": 4},
         )  # fmt: skip
         display.ax_.add_artist(box)
     be.plot.save(display, path, dpi=110)
@@ -214,14 +215,17 @@ def how_it_counts(path: Path) -> None:
     genuine, edges = np.array([0.1, 0.4]), np.arange(9) / 8
     impostor = np.array([0.2, 0.2, 0.5, 0.5, 0.6, 0.6, 0.7, 0.8, 0.8, 0.9])
     counts = np.bincount(np.ceil(8 * impostor).astype(int) - 1, minlength=8)
-    blue, orange = style.Style.colour(style.GENUINE), style.Style.colour(style.IMPOSTOR)
+    blue, orange = (
+        Style.colour(GENUINE),
+        Style.colour(IMPOSTOR),
+    )
     _, (above, below) = plt.subplots(2, 1, figsize=(7.4, 6.4), sharex=True, layout="constrained")
     for ax in (above, below):
         ax.spines[["top", "right"]].set_visible(False)
         for window in ((1 / 8, 2 / 8), (3 / 8, 4 / 8)):
-            ax.axvspan(*window, color=style.GRID, zorder=0, linewidth=0)
+            ax.axvspan(*window, color=GRID, zorder=0, linewidth=0)
         ax.set_xticks(edges, [f"{edge:g}" for edge in edges])
-        ax.tick_params(labelsize=style.Style.look.small, colors=style.Style.text, labelbottom=True)
+        ax.tick_params(labelsize=Style.look.small, colors=Style.text, labelbottom=True)
     above.bar(edges[:-1], counts, 1 / 8, align="edge", facecolor="none", edgecolor=orange)
     height = np.concatenate([np.arange(sum(impostor == x)) for x in np.unique(impostor)])
     above.scatter(impostor, height + 0.5, color=orange, marker="s", s=34, label="impostor score")
@@ -232,7 +236,7 @@ def how_it_counts(path: Path) -> None:
             2.38,
             str(count),
             ha="center",
-            color=style.Style.colour(style.IMPOSTOR, 1),
+            color=Style.colour(IMPOSTOR, 1),
         )
     above.set(ylim=(0, 2.7), yticks=[0, 1, 2])
     plot_axes.labelled(above, "", "Impostor scores in the cell")
@@ -245,10 +249,10 @@ def how_it_counts(path: Path) -> None:
     below.plot(edges, accepted, "s", color=orange, label="FAR, known at the edges of cells")
     steps = np.concatenate([[0], genuine, [1]])
     below.step(steps, [1, 0.5, 0, 0], where="post", color=blue, linewidth=1.8, label="FRR")
-    below.plot([0.4], [0.2], "o", color=style.Style.text, markersize=7, fillstyle="none")
+    below.plot([0.4], [0.2], "o", color=Style.text, markersize=7, fillstyle="none")
     below.annotate(
-        "EER 0.2, exact from the kept scores", (0.4, 0.2), (0.14, 0.75), color=style.Style.text,
-        fontsize=style.Style.look.label, arrowprops={"arrowstyle": "-", "color": style.Style.quiet},
+        "EER 0.2, exact from the kept scores", (0.4, 0.2), (0.14, 0.75), color=Style.text,
+        fontsize=Style.look.label, arrowprops={"arrowstyle": "-", "color": Style.quiet},
     )  # fmt: skip
     below.set(xlim=(0, 1), ylim=(-0.03, 1.03))
     plot_axes.labelled(below, "Threshold (distance)", "Rate")
@@ -265,7 +269,7 @@ def benchmarks(path: Path) -> None:
     for i, name in enumerate(names):
         points = [(int(n) * (int(n) - 1), t[name]) for n, t in found.items() if name in t]
         ax.loglog(
-            *zip(*points, strict=True), color=style.Style.colour(i), linestyle=style.Style.dash(i),
+            *zip(*points, strict=True), color=Style.colour(i), linestyle=Style.dash(i),
             marker="osD^"[i], linewidth=1.6, label=name,
         )  # fmt: skip
     plot_axes.labelled(ax, "Comparisons", "Processor time, seconds")

@@ -1,6 +1,6 @@
 """Messages about results, as values that are compared and kept."""
 
-from bioeval.base.messages import Message, as_json, from_json
+from bioeval.base.errors import Message, as_json, from_json
 
 
 def test_equal_messages_have_equal_hashes_and_are_kept_once():

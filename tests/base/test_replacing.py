@@ -109,7 +109,7 @@ def test_a_lock_is_held_by_one_process_at_a_time():
 import sys, time
 from pathlib import Path
 from bioeval.base.errors import DataError
-from bioeval.base.replacing import locked
+from bioeval.base.files import locked
 
 held = 0
 while held < 20:

@@ -10,7 +10,7 @@ from browser import Visit, chromium
 from optional import optional_import
 from pages import ROOT
 
-from bioeval.plot.plot_style import LOOKS
+from bioeval.plot.plot_axes import LOOKS
 
 LECTURES = sorted((ROOT / "docs" / "course").glob("lecture-*.ipynb"))
 SLIDE_TYPES = {"slide", "subslide", "fragment", "notes", "skip"}

@@ -9,7 +9,7 @@ import pytest
 from pages import ROOT
 from PIL import Image
 
-from bioeval.plot.registry import PLOTS
+from bioeval.plot.systems import PLOTS
 
 IMAGES = ROOT / "docs" / "images"
 

@@ -8,9 +8,8 @@ import xarray as xr
 from every_result import CALLS, datasets_of
 
 from bioeval.results.variables import PLACES, TARGETS, UNITS
-from bioeval.showing.terms import is_term
-from bioeval.showing.text import say
-from bioeval.showing.writers.lines import Lines
+from bioeval.showing.text import is_term, say
+from bioeval.showing.writers.numbers import Lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 

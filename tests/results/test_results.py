@@ -18,9 +18,8 @@ import bioeval as be
 from bioeval import protocol
 from bioeval.results import variables
 from bioeval.results.attributes import without_slashes
-from bioeval.results.dataset import Scalars, dataset
+from bioeval.results.dataset import Scalars, Stack, dataset
 from bioeval.results.histogram import edges_of
-from bioeval.results.stacking import Stack
 from bioeval.results.variables import Variable
 
 SESSIONS = {"session": ["1", "2"] * 10}

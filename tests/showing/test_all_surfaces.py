@@ -25,12 +25,14 @@ from bioeval.showing.blocks import (
 from bioeval.showing.cells import Count, Label, Number, Quantity, Rate
 from bioeval.showing.show import document_of
 from bioeval.showing.text import say
-from bioeval.showing.writers.html import as_html
-from bioeval.showing.writers.latex import as_latex, as_latex_document
-from bioeval.showing.writers.lines import Lines
-from bioeval.showing.writers.markdown import as_markdown
-from bioeval.showing.writers.numbers import printed_column
-from bioeval.showing.writers.pieces import grid_of
+from bioeval.showing.writers.markup import (
+    as_html,
+    as_latex,
+    as_latex_document,
+    as_markdown,
+    grid_of,
+)
+from bioeval.showing.writers.numbers import Lines, printed_column
 from bioeval.showing.writers.terminal import TerminalDocument
 
 #: Results beside those of every kind that are shown in another way.

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import bioeval as be
-from bioeval.base.messages import Message, as_json, from_json, message_attrs
+from bioeval.base.errors import Message, as_json, from_json, message_attrs
 from bioeval.showing.sentences import ANSWERS, SENTENCES, Doubt
-from bioeval.showing.writers.lines import Lines
+from bioeval.showing.writers.numbers import Lines
 
 
 @pytest.mark.parametrize("code", SENTENCES)

@@ -11,7 +11,7 @@ import xarray as xr
 from small_results import SMALL_RESULTS, cut, square
 
 import bioeval as be
-from bioeval.plot.registry import PLOTS
+from bioeval.plot.systems import PLOTS
 
 FOLDS = be.partition.SubjectKFold(3)
 CALLS = {name: call for name, (call, _) in SMALL_RESULTS.items()} | {

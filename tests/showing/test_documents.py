@@ -15,8 +15,8 @@ from bioeval.showing.cells import Quantity, Rate, Threshold, threshold_of
 from bioeval.showing.document import section_of
 from bioeval.showing.nodes import OVER, RECORDS, nodes_of
 from bioeval.showing.show import document_of
-from bioeval.showing.terms import template_of
-from bioeval.showing.writers.lines import written
+from bioeval.showing.text import template_of
+from bioeval.showing.writers.numbers import written
 
 #: Results of numbers; the others are records.
 NAMES = [name for name in CALLS if name.replace(" ", "-") not in RECORDS]

@@ -13,8 +13,7 @@ import bioeval as be
 from bioeval.cli import main
 from bioeval.showing.blocks import Column, Fact, Facts, Section, Table
 from bioeval.showing.cells import Label, Number, Rate
-from bioeval.showing.writers.latex import LatexLines, as_latex
-from bioeval.showing.writers.markdown import MarkdownLines, as_markdown
+from bioeval.showing.writers.markup import LatexLines, MarkdownLines, as_latex, as_markdown
 
 
 def street(seed: int) -> be.Scores:

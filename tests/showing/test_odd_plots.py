@@ -12,7 +12,7 @@ from matplotlib.collections import QuadMesh
 import bioeval as be
 from bioeval import plot
 from bioeval.partition import SubjectKFold
-from bioeval.plot.registry import PLOTS
+from bioeval.plot.systems import PLOTS
 
 
 def constant(people: int = 8) -> be.Scores:

@@ -15,15 +15,15 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 import bioeval as be
-from bioeval.plot import plot_style as style
-from bioeval.plot.registry import PLOTS
+from bioeval.plot import plot_axes
+from bioeval.plot.systems import PLOTS
 
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind():
     settings = dict(plt.rcParams)
     yield
-    assert style.Style.look is style.LOOKS["default"]
+    assert plot_axes.Style.look is plot_axes.LOOKS["default"]
     assert dict(plt.rcParams) == settings
 
 
@@ -259,6 +259,6 @@ def test_what_all_names_share_is_said_once(ten_systems):
 @pytest.mark.parametrize("number", range(14))
 def test_each_line_has_a_contrast_with_white(number):
     """The contrast of WCAG 2.2, success criterion 1.4.11: at least 3:1."""
-    rgb = np.array(style.Style.colour(number))
+    rgb = np.array(plot_axes.Style.colour(number))
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     assert 1.05 / (linear @ [0.2126, 0.7152, 0.0722] + 0.05) >= 3

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 import bioeval as be
 from bioeval import plot
-from bioeval.plot.registry import PLOTS
+from bioeval.plot.systems import PLOTS
 
 CURVES = ("roc", "det", "error_rates", "dir_far", "cmc")
 

@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 import bioeval as be
-from bioeval.plot.registry import PLOTS
+from bioeval.plot.systems import PLOTS
 
 
 def colours(display) -> set[tuple[float, ...]]:

@@ -16,7 +16,7 @@ from bioeval.showing.blocks import Column, Fact, Facts, Section, Table
 from bioeval.showing.cells import Label, Rate
 from bioeval.showing.show import document_of
 from bioeval.showing.text import Explained
-from bioeval.showing.writers.html import as_html
+from bioeval.showing.writers.markup import as_html
 
 EVIL = "<script>alert(1)</script>\x1b[31m"
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bioeval.page.threshold import PageThreshold
     from bioeval.scores.matrix import Scores
 
-# The kind of file that `read_results` asks for.
+# The kind of file that results are read from.
 _RESULTS = "results of a command of bioeval"
 
 #: Options of what a page has besides the evaluation; some need scores, some show images.
@@ -101,11 +101,14 @@ def report_command(
     The page has the answer, the rates at a threshold, the DET and the worst pairs; folded, the
     tables of all results, plots, and the origin of the page.
     """
+    import xarray as xr
+
+    from bioeval.base.files import unchanged
     from bioeval.page.threshold import NOT_SHARED, PageResults, doubts_of_systems
-    from bioeval.results.saved import read_results
     from bioeval.scores.alignment import differences
+    from bioeval.scores.formats.files import existing_file, guarded
     from bioeval.showing.nodes import with_asked_thresholds
-    from bioeval.showing.writers.lines import written
+    from bioeval.showing.writers.numbers import written
 
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
@@ -120,7 +123,16 @@ def report_command(
     for i, (file, name) in enumerate(zip(data, _names(data, names), strict=True)):
         if _is_saved(file):
             run.files.append(file)
-            tree = read_results(file, _RESULTS)
+            path = Path(file)
+            path = path / "results.nc" if path.is_dir() else path
+            with unchanged():
+                existing_file(path, _RESULTS)
+                # Numbers of days or seconds stay numbers: some versions of xarray convert them.
+                with (
+                    guarded(path, expected=_RESULTS),
+                    xr.open_datatree(path, engine="h5netcdf", decode_timedelta=False) as opened,
+                ):
+                    tree = opened.load()
             # Without a name of the user, the results themselves name their system.
             saved_results.append({name: tree} if i < len(names) else tree)
         else:
@@ -198,7 +210,7 @@ class _SystemOfPage:
         """Return the results for a page at a threshold, and rows and checks by name."""
         from bioeval.page.threshold import PageThreshold
         from bioeval.showing.cells import threshold_of
-        from bioeval.showing.writers.lines import written
+        from bioeval.showing.writers.numbers import written
 
         tree = self._evaluated([] if threshold is None else [threshold])
         opens = None

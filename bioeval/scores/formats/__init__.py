@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import require_path
-from bioeval.base.errors import DataError, counted, enumerated
+from bioeval.base.errors import DataError, Message, counted, enumerated
+from bioeval.base.files import unchanged
 from bioeval.base.kinds import Format, Kind, NanPolicy
-from bioeval.base.messages import Message
-from bioeval.base.unchanged import unchanged
 from bioeval.scores.build import SideArguments
 from bioeval.scores.embeddings import EmbeddingSource, Metric, describe_metric
 from bioeval.scores.features import FeatureSide, as_embeddings, average_embeddings, require_features

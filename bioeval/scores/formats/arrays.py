@@ -29,9 +29,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import require_choice
-from bioeval.base.errors import DataError, backquoted
+from bioeval.base.errors import DataError, Message, backquoted
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, NAN_POLICIES, VALUED, Kind
-from bioeval.base.messages import Message
 from bioeval.base.options import OPTIONS
 from bioeval.scores.build import SideArguments, as_ids
 from bioeval.scores.codes import CodedSides

@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib import format as npy_format
 
-from bioeval.base.memory import MEMORY_LIMIT
-from bioeval.base.options import OPTIONS
+from bioeval.base.options import MEMORY_LIMIT, OPTIONS
 from bioeval.scores.arrays import NpyMatrix, StoredRows, npy_values
 from bioeval.scores.formats.files import FileKind, fault, guarded, optional
 

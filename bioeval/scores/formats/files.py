@@ -17,12 +17,10 @@ from typing import IO, Any, Self
 import numpy as np
 
 from bioeval.base.arguments import require_path
-from bioeval.base.csv_cells import from_cell
 from bioeval.base.environment import how_to_install
 from bioeval.base.errors import BioevalError, DataError, nearest_name, printable
+from bioeval.base.files import from_cell, require_no_loop, unchanged, watch, why_no_folder
 from bioeval.base.progress import report
-from bioeval.base.replacing import require_no_loop, why_no_folder
-from bioeval.base.unchanged import unchanged, watch
 from bioeval.scores.labels import normal
 
 # Characters of a library's message that are shown.

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, backquoted
-from bioeval.base.memory import require_memory
-from bioeval.base.messages import Message
+from bioeval.base.errors import DataError, Message, backquoted
+from bioeval.base.options import require_memory
 from bioeval.base.progress import report
 from bioeval.scores.cells import Mask
 from bioeval.scores.codes import CodedSides

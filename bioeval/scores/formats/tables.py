@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.arguments import overflows
-from bioeval.base.csv_cells import from_cell
 from bioeval.base.errors import DataError, counted, received
-from bioeval.base.memory import physical_memory
+from bioeval.base.files import from_cell
+from bioeval.base.options import physical_memory
 from bioeval.scores.formats.files import (
     cells_of,
     decode,

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted, received
-from bioeval.base.messages import Message
+from bioeval.base.errors import DataError, Message, counted, received
 from bioeval.scores.formats.files import FileKind, fault, kind_of_file, read_text, refuse_rows
 from bioeval.scores.formats.layouts import Layout, trial_layout, with_header
 from bioeval.scores.formats.roles import IMPOSTORS, TRUTH, Arguments, truth_word

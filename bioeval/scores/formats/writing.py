@@ -16,9 +16,8 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from bioeval.base.arguments import require_path
-from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import BioevalError, DataError, nearest_name
-from bioeval.base.replacing import replacing, text_to_write
+from bioeval.base.files import as_cell, replacing, text_to_write
 from bioeval.scores.attempts import compared_cells
 from bioeval.scores.cells import Mask
 from bioeval.scores.formats.arrays import RESERVED, SCHEMA

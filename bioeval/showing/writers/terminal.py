@@ -16,8 +16,8 @@ from rich.text import Text as RichText
 from bioeval.base.errors import without_controls
 from bioeval.showing.blocks import Section
 from bioeval.showing.text import Text
-from bioeval.showing.writers.lines import Lines
-from bioeval.showing.writers.pieces import Grid, GridColumn, Line, Pairs, Piece, Points, pieces_of
+from bioeval.showing.writers.markup import Grid, GridColumn, Line, Pairs, Piece, Points, pieces_of
+from bioeval.showing.writers.numbers import Lines
 
 #: Blanks between two columns of a table.
 _GAP = 2
@@ -85,21 +85,21 @@ class TerminalDocument:
         return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
     def html(self) -> str:
-        from bioeval.showing.writers.html import as_html
+        from bioeval.showing.writers.markup import as_html
 
         return as_html(self.section)
 
     def marked_up(self, form: Form) -> str:
         """Return the document as LaTeX or as Markdown."""
         if form == "latex":
-            from bioeval.showing.writers.latex import as_latex
+            from bioeval.showing.writers.markup import as_latex
 
             return as_latex(self.section)
         if form == "latex document":
-            from bioeval.showing.writers.latex import as_latex_document
+            from bioeval.showing.writers.markup import as_latex_document
 
             return as_latex_document(self.section)
-        from bioeval.showing.writers.markdown import as_markdown
+        from bioeval.showing.writers.markup import as_markdown
 
         return as_markdown(self.section)
 

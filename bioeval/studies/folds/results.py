@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 
 from bioeval import partition
+from bioeval.base.errors import Message
 from bioeval.base.kinds import Kind
-from bioeval.base.messages import Message
 from bioeval.counting.operating_points import COST_LABELS
 from bioeval.counting.thresholds import to_user
 from bioeval.partition.any_splitter import record_of

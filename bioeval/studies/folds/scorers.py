@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.arguments import require_choice, require_flag
 from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import Kind
-from bioeval.base.memory import require_memory
+from bioeval.base.options import require_memory
 from bioeval.counting.order import increasing
 from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.thresholds import check_targets, to_user

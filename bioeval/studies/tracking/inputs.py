@@ -12,8 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import require_integer, require_path
-from bioeval.base.errors import DataError, nearest_name
-from bioeval.base.messages import Message
+from bioeval.base.errors import DataError, Message, nearest_name
 from bioeval.scores.formats.files import existing_file, read_text
 from bioeval.scores.formats.roles import is_number
 from bioeval.scores.metadata import columns_of

@@ -11,8 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_choice, require_list, require_listed_numbers
-from bioeval.base.errors import DataError, received
-from bioeval.base.messages import Message, joined_messages, message_attrs
+from bioeval.base.errors import DataError, Message, joined_messages, message_attrs, received
 from bioeval.base.progress import stage
 from bioeval.results.dataset import dataset, variables_over
 from bioeval.results.variables import Variable
@@ -20,15 +19,6 @@ from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, interval_of
 from bioeval.stats.simultaneous import least_discordant
 from bioeval.studies.compare import ComparedMeasure, SystemMeasure, comparison_dataset, with_answers
-from bioeval.studies.tracking.counting import (
-    THRESHOLDS,
-    EarlierPairing,
-    Evaluated,
-    Ignored,
-    MostlyTracked,
-    TrackingOptions,
-    fingerprint,
-)
 from bioeval.studies.tracking.inputs import (
     LISTED,
     Layout,
@@ -43,9 +33,16 @@ from bioeval.studies.tracking.measures import (
     HOTA,
     MEASURES,
     METHOD,
+    THRESHOLDS,
     Counts,
+    EarlierPairing,
+    Evaluated,
+    Ignored,
     MatchSums,
+    MostlyTracked,
     SequenceSums,
+    TrackingOptions,
+    fingerprint,
     hota_at_alpha,
     values_of,
 )

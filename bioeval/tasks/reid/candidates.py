@@ -18,8 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from bioeval.base.arguments import require_choice, require_integer
-from bioeval.base.errors import CardError, DataError, ProtocolError, received
-from bioeval.base.messages import Message
+from bioeval.base.errors import CardError, DataError, Message, ProtocolError, received
 from bioeval.counting.parts import Parts, RowParts, parts_of
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import CardSection, Field

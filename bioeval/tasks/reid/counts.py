@@ -16,8 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import ProtocolError, counted
-from bioeval.base.messages import Message
+from bioeval.base.errors import Message, ProtocolError, counted
 from bioeval.counting.identification import ENDS, RankFacts, place_weights
 from bioeval.counting.mate_ranks import MatchLists, MateRanks, Within
 from bioeval.counting.reduce import Reducer, reduce
@@ -26,7 +25,7 @@ from bioeval.counting.thresholds import to_user
 from bioeval.protocol.fields import ApForm, PlainTies, PrecisionOver, RankKOver, Ties
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Scalars, dataset, rate, variables_over
-from bioeval.results.query_means import (
+from bioeval.results.identification import (
     OF_MATCH,
     OF_QUERY,
     OF_RANK,
@@ -166,8 +165,8 @@ def cut_messages(matches: np.ndarray, rank_k: int, over: RankKOver) -> list[Mess
 def match_sum(matches: MatchLists, ties: Ties, name: str) -> np.ndarray:
     """Return a measure of each query that is a sum over its matches; NaN without a match.
 
-    The measure is one of :data:`bioeval.results.query_means.OF_MATCH`. Under expected ties it must
-    be one of ``OF_RANK``, and the value is its mean over all orders of tied entries.
+    The measure is one of ``OF_MATCH``. Under expected ties it must be one of ``OF_RANK``, and the
+    value is its mean over all orders of tied entries.
     """
     if ties == "expected":
         return _expected_match_sum(matches, name)

@@ -14,8 +14,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import DataError, ProtocolError, counted
-from bioeval.base.messages import Message
+from bioeval.base.errors import DataError, Message, ProtocolError, counted
 from bioeval.base.progress import rows_reported, rows_reported_to
 from bioeval.counting.identification import check_max_rank
 from bioeval.counting.mate_ranks import MatchLists
@@ -28,7 +27,7 @@ from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import Gom
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import dataset, rate
-from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results.identification import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.support import rank_message
 from bioeval.results.variables import GOM, GOM_MEANS, Variable, entries
 from bioeval.scores.attempts import left_out_rows

@@ -8,8 +8,8 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base.messages import Message
-from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.base.errors import Message
+from bioeval.results.identification import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.variables import Variable
 from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.limits import Limits, Sample, limits_of_rate, percentile, student

@@ -14,8 +14,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag, require_integer
-from bioeval.base.errors import ProtocolError
-from bioeval.base.messages import Message, messages_of
+from bioeval.base.errors import Message, ProtocolError, messages_of
 from bioeval.base.progress import rows_reported
 from bioeval.counting.identification import check_max_rank
 from bioeval.counting.mate_ranks import MatchLists
@@ -35,7 +34,7 @@ from bioeval.protocol.fields import (
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import dataset, rate, variables_over
-from bioeval.results.query_means import OF_MATCH, OF_QUERY, QueryMean, QueryMeasures
+from bioeval.results.identification import OF_MATCH, OF_QUERY, QueryMean, QueryMeasures
 from bioeval.results.variables import QUERY_MEANS, REID, Variable, entries
 from bioeval.scores.matrix import Scores
 from bioeval.scores.score_data import require_scores

@@ -1,4 +1,4 @@
-"""Writing files: whether one can be written, who writes, and replacing files as a whole."""
+"""Files: replaced as a whole, unchanged while they are read, and cells of CSV without formulas."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from gzip import GzipFile
 from pathlib import Path
 from typing import IO, Any
@@ -263,3 +264,104 @@ def discard(path: Path) -> None:
     else:
         with suppress(OSError):
             path.unlink(missing_ok=True)
+
+
+# The files that are read inside :func:`unchanged`, as they were at first.
+_FILES: ContextVar[dict[str, WatchedFile] | None] = ContextVar("files", default=None)
+
+
+class WatchedFile:
+    """A file with its size and its time of modification when its reading began.
+
+    - `name` (str): the file, in messages
+    - `file` (int or path): the open file, or its place
+    """
+
+    def __init__(self, name: str, file: int | str | Path):
+        self.name = name
+        self.file = file
+        self.state = self._state()
+
+    def _state(self) -> tuple[int, int] | None:
+        """Return the size in bytes and the time in nanoseconds; None if there is no file."""
+        try:
+            status = os.stat(self.file)
+        except OSError:
+            return None
+        return status.st_size, status.st_mtime_ns
+
+    def require_unchanged(self, state: tuple[int, int] | None = None) -> None:
+        """Raise :class:`DataError` if the file is not as it was, or not in the `state` given."""
+        before = state or self.state
+        now = self._state()
+        if now == before:
+            return
+        change = "it was written to"
+        if now is None or before is None:
+            change = "it was removed"
+        elif now[0] != before[0]:
+            change = f"{before[0]:,} bytes became {now[0]:,}"
+        raise DataError(
+            f"{self.name}: changed while it was read ({change}); read it again when no program "
+            "writes to it"
+        )
+
+
+@contextmanager
+def unchanged() -> Iterator[None]:
+    """Raise :class:`DataError` at the end if a file of :func:`watch` changed inside.
+
+    The change is the reason of an error inside, too.
+    """
+    files: dict[str, WatchedFile] = {}
+    before = _FILES.set(files)
+    try:
+        yield
+    except DataError as error:
+        for file in files.values():
+            try:
+                file.require_unchanged()
+            except DataError as change:
+                raise change from error
+        raise
+    finally:
+        _FILES.reset(before)
+    for file in files.values():
+        file.require_unchanged()
+
+
+def watch(path: Path) -> None:
+    """Note that a file is read; :func:`unchanged` compares it at the end."""
+    files = _FILES.get()
+    if files is not None and str(path) not in files:
+        files[str(path)] = WatchedFile(str(path), path)
+
+
+# The beginning of a cell that a spreadsheet runs, unless the cell is a number. Apostrophes before
+# it count, so that reading takes away one apostrophe for each that writing has added.
+_RUNS = re.compile(r"'*[=+\-@\t\r].", re.DOTALL)
+_NUMBER = re.compile(
+    r"'*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*%?|inf(inity)?|nan)", re.IGNORECASE | re.ASCII
+)
+
+
+def as_cell(text: str) -> str:
+    """Return a text as a cell that no spreadsheet runs.
+
+    Examples
+    --------
+    >>> as_cell("=1+1"), as_cell("-0.5"), as_cell("ann")
+    ("'=1+1", '-0.5', 'ann')
+    """
+    return f"'{text}" if _RUNS.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def from_cell(text: str) -> str:
+    """Return the text of a cell that :func:`as_cell` wrote.
+
+    Examples
+    --------
+    >>> from_cell("'=1+1"), from_cell("'tis")
+    ('=1+1', "'tis")
+    """
+    return text[1:] if text[:1] == "'" and as_cell(text) != text else text

@@ -1,0 +1,520 @@
+"""A document as pieces in a row, and these pieces as LaTeX, Markdown and HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from html import escape, unescape
+from typing import Literal, NamedTuple
+
+from rich.cells import cell_len
+
+from bioeval.base.errors import escaped, without_controls
+from bioeval.showing.blocks import (
+    Fact,
+    Facts,
+    Legend,
+    Messages,
+    Paragraph,
+    Section,
+    Table,
+    Vocabulary,
+    walk,
+)
+from bioeval.showing.cells import Quantity
+from bioeval.showing.text import Text, names_in_full
+from bioeval.showing.writers.numbers import Lines, Printed, printed_column
+
+
+class Line(NamedTuple):
+    """A text and its role in the document; a `remark` belongs to the grid above or below it."""
+
+    text: str
+    role: Literal["title", "heading", "next heading", "", "note", "remark", "answer", "warning"]
+    level: int = 0  # level of a title
+
+
+class Pairs(NamedTuple):
+    """Names with their texts."""
+
+    pairs: list[tuple[str, str]]
+
+
+class Points(NamedTuple):
+    """Sentences of a list."""
+
+    sentences: list[str]
+
+
+class GridColumn(NamedTuple):
+    """A heading and texts; those of numbers have their decimal points at the same place."""
+
+    heading: str
+    texts: list[str]
+    is_numeric: bool
+    is_attached: bool  # whether the column follows the column before it without a gap
+
+
+class Grid(NamedTuple):
+    """The columns of a table; the first ones name its rows."""
+
+    columns: list[GridColumn]
+    name_columns: int  # how many of them name the rows
+
+    @property
+    def has_headings(self) -> bool:
+        return any(column.heading for column in self.columns)
+
+    @property
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        return zip(*(column.texts for column in self.columns), strict=True)
+
+
+Piece = Line | Pairs | Points | Grid
+
+
+def pieces_of(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
+    """Yield the pieces of a section that are not empty.
+
+    `cells` writes the cells of tables, `words` all sentences.
+    """
+    facts = (x for _, block in walk(section) if isinstance(block, Facts) for x in block.facts)
+    terms = ""
+    for fact in facts:
+        if isinstance(fact.text, Vocabulary):
+            terms = _terms(section, words, fact.text.is_short)
+    yield from _pieces(section, cells, words, terms, 0)
+
+
+def _terms(section: Section, words: Lines, is_short: bool) -> str:
+    # The lines know the terms of a section only after they have written it: it is written once
+    # here, and the pieces are not used.
+    lines = Lines(words.task)
+    list(_pieces(section, lines, lines, "", 0))
+    rates = names_in_full(lines.rates)
+    if is_short:
+        shorts: dict[str, list[str]] = {}  # by ISO's term
+        for short, (_, term) in rates.items():
+            shorts.setdefault(term, []).append(short)
+        shorts.pop("", None)
+        terms = zip(shorts, ["ISO: ", *[""] * len(shorts)], strict=False)
+        return ", ".join(f"{' and '.join(shorts[x])} ({iso}{x})" for x, iso in terms)
+    names = {x: f"{name} (ISO: {term})" if term else name for x, (name, term) in rates.items()}
+    return "; ".join(f"{x}: {name}" for x, name in ({**names, **lines.names, **names}).items())
+
+
+def _pieces(
+    section: Section, cells: Lines, words: Lines, terms: str, level: int
+) -> Iterator[Piece]:
+    cells, words = cells.section_lines(section), words.section_lines(section)
+    if title := words.write(section.title):
+        yield Line(title, "title", level)
+        level += 1
+    for block in section.blocks:
+        match block:
+            case Paragraph():
+                yield from _lines([block.text], block.role, words)
+            case Facts():
+                pairs = [
+                    (words.literal(fact.name), words.write(_text_of(fact, terms)))
+                    for fact in block.facts
+                ]
+                if pairs := [(name, text) for name, text in pairs if name and text]:
+                    yield Pairs(pairs)
+            case Legend() if words.has_legends and block.explanations:
+                write = words.write
+                yield Pairs([(write(x), write(y)) for x, y in block.explanations])
+            case Messages():
+                yield from _messages(block, words)
+            case Section():
+                yield from _pieces(block, cells, words, terms, level)
+            case Table():
+                grid = grid_of(block, cells)
+                if grid.columns:
+                    role = "next heading" if block.is_continued else "heading"
+                    yield from _lines([block.title], role, words)
+                    yield from _lines(block.details, "remark", words)
+                    yield grid
+                    yield from _lines(block.notes, "remark", words)
+
+
+def _text_of(fact: Fact, terms: str) -> Text:
+    return terms if isinstance(fact.text, Vocabulary) else fact.text
+
+
+def _lines(texts: Sequence[Text], role: str, words: Lines) -> Iterator[Line]:
+    for text in filter(None, map(words.write, texts)):
+        yield Line(text, role)  # type: ignore[arg-type]
+
+
+def _messages(block: Messages, words: Lines) -> Iterator[Piece]:
+    groups = words.sentences_about(block.messages)
+    if block.alarm:
+        for about, sentences in groups.items():
+            whose = f" ({about})" if about else ""
+            yield from (Line(f"Warning{whose}: {x}", "warning") for x in sentences)
+        return
+    if groups:
+        yield Line("Warnings", "heading")
+    for about, sentences in groups.items():
+        if about:
+            yield Line(about, "remark")
+        yield Points(sentences)
+
+
+def grid_of(table: Table, lines: Lines) -> Grid:
+    """Return the non-empty columns of a table; numbers of a column are rounded together."""
+    columns: list[GridColumn] = []
+    name_columns = 0
+    for i, column in enumerate(table.columns):
+        cells = [row[i] for row in table.rows]
+        if i < table.names - 1:  # a name that several rows share stands in the first of them
+            cells = [None if k and x == cells[k - 1] else x for k, x in enumerate(cells)]
+        quantities = [x for x in cells if isinstance(x, Quantity)]
+        texts = ["" if isinstance(x, Quantity) else lines.write(x) for x in cells]
+        is_numeric = not any(texts)
+        if is_numeric and not quantities:
+            continue
+        numbers = iter(printed_column(quantities))
+        printed = [next(numbers) if isinstance(x, Quantity) else None for x in cells]
+        if is_numeric:  # the decimal points are at one place
+            texts = list(map(lines.number, aligned(printed)))
+        else:
+            pairs = zip(printed, texts, strict=True)
+            texts = [
+                text if number is None else lines.number(number.text) for number, text in pairs
+            ]
+        name_columns += i < table.names
+        heading = lines.write(column.heading)
+        columns.append(GridColumn(heading, texts, is_numeric, column.is_attached))
+    return Grid(columns, name_columns if len(table.rows) > 1 else 0)
+
+
+def aligned(numbers: Sequence[Printed | None]) -> list[str]:
+    """Return numbers as texts of one width with their decimal points at the same place."""
+    parts = [("", "", "") if number is None else number.parts for number in numbers]
+    head, tail, limits = (max(map(len, each)) for each in zip(*parts, strict=True))
+    return [a.rjust(head) + b.ljust(tail) + c.ljust(limits) for a, b, c in parts]
+
+
+_ESCAPED = str.maketrans(
+    {
+        **{c: f"\\{c}" for c in "%&#$_{}"},
+        **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+        **{"|": r"\textbar{}", "<": "$<$", ">": "$>$", "\u2264": r"$\leq$", "\u2265": r"$\geq$"},
+        **{"\u00b1": r"$\pm$", "\u00d7": r"$\times$", "\u2212": "$-$", "\u2013": "--"},
+    }
+)
+_MINUS = re.compile(r"(?<!e)-(?=\d|inf)")
+
+
+class LatexLines(Lines):
+    """Lines of LaTeX."""
+
+    line_break = "; "
+
+    def literal(self, text: str) -> str:
+        r"""Return text with the characters of LaTeX escaped.
+
+        Examples
+        --------
+        >>> print(LatexLines().literal("a_1 & b: FAR <= 1"))
+        a\_1 \& b: FAR $\leq$ 1
+        """
+        text = text.replace("<=", "\u2264").replace(">=", "\u2265")
+        return " ".join(text.split("\n")).translate(_ESCAPED)
+
+    def code(self, text: str) -> str:
+        return rf"\texttt{{{self.literal(text)}}}"
+
+    def number(self, text: str) -> str:
+        """Return a number with minus signs, its unit after a thin space."""
+        text = _MINUS.sub("\u2212", " ".join(text.split()))
+        return self.literal(text).replace(r" \%", r"\,\%")
+
+
+class _Words(Lines):
+    """Lines of a comment."""
+
+    line_break = "; "
+
+
+def as_latex(section: Section) -> str:
+    """Return the tables of a document as LaTeX, and its other parts as comments."""
+    cells, words = (kind(section.task) for kind in (LatexLines, _Words))
+    written = [r"% needs \usepackage{booktabs}"]
+    for piece in pieces_of(section, cells, words):
+        if isinstance(piece, Grid):
+            written += ["", *_tabular(piece), ""]
+            continue
+        match piece:
+            case Line():
+                comments = [piece.text]
+            case Pairs():
+                comments = [f"{name}: {text}" for name, text in piece.pairs]
+            case Points():
+                comments = [f"- {sentence}" for sentence in piece.sentences]
+        written += [f"% {escaped(comment)}" for comment in comments]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(written)).rstrip("\n") + "\n"
+
+
+def as_latex_document(section: Section) -> str:
+    """Return a document as LaTeX that compiles on its own.
+
+    Names with letters that the font of pdfLaTeX lacks need LuaLaTeX or XeLaTeX.
+    """
+    lines = LatexLines(section.task)
+    written = [_HEAD]
+    for piece in pieces_of(section, lines, lines):
+        match piece:
+            case Line(role="title"):
+                heading = ("section", "subsection", "subsubsection")[min(piece.level, 2)]
+                written.append(rf"\{heading}*{{{piece.text}}}")
+            case Line(role="" | "note" | "remark"):
+                written.append(piece.text)
+            case Line():
+                written.append(rf"\textbf{{{piece.text}}}")
+            case Pairs():
+                written.append(_list("description", (rf"[{x}] {text}" for x, text in piece.pairs)))
+            case Points():
+                written.append(_list("itemize", (f" {{}}{x}" for x in piece.sentences)))
+            case Grid():
+                written.append("\n".join(_tabular(piece)))
+    return "\n\n".join([*written, r"\end{document}"]) + "\n"
+
+
+_HEAD = r"""\documentclass[a4paper,11pt]{article}
+\usepackage[T1]{fontenc}
+\usepackage[margin=2cm]{geometry}
+\usepackage{booktabs}
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{6pt}
+\begin{document}"""
+
+
+def _list(kind: str, items: Iterator[str]) -> str:
+    lines = [rf"\begin{{{kind}}}", *(rf"\item{item}" for item in items), rf"\end{{{kind}}}"]
+    return "\n".join(lines)
+
+
+def _tabular(grid: Grid) -> Iterator[str]:
+    padded = []
+    for i, column in enumerate(grid.columns):
+        texts = [column.heading, *column.texts]
+        if i == 0:  # else "[" or "*" is an argument of the line break before it
+            texts = [f"{{}}{x}" if x.startswith(("[", "*")) else x for x in texts]
+        width = max(map(len, texts))
+        pad = str.rjust if column.is_numeric else str.ljust
+        padded.append([pad(text, width) for text in texts])
+    headings, *rows = zip(*padded, strict=True)
+    yield rf"\begin{{tabular}}{{{''.join('lr'[x.is_numeric] for x in grid.columns)}}}"
+    yield r"\toprule"
+    if grid.has_headings:
+        yield rf"{' & '.join(headings)} \\"
+        yield r"\midrule"
+    for row in rows:
+        yield rf"{' & '.join(row)} \\"
+    yield r"\bottomrule"
+    yield r"\end{tabular}"
+
+
+# What Markdown would read as its marks, within a line and at its start.
+_MARKS = re.compile(r"[\\`*_|~$]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<=\])\(")
+_LINE_START = re.compile(r"^(?=[#>+=-])|^(\d+)(?=[.)] )")
+
+
+class MarkdownLines(Lines):
+    """Lines of Markdown."""
+
+    line_break = "; "
+
+    def literal(self, text: str) -> str:
+        r"""Return text with the characters of Markdown escaped.
+
+        Examples
+        --------
+        >>> print(MarkdownLines().literal("a_1 | <b> 5 %"))
+        a\_1 \| \<b> 5 %
+        """
+        text = " ".join(text.split("\n"))
+        return _MARKS.sub(lambda mark: "&amp;" if mark[0] == "&" else f"\\{mark[0]}", text)
+
+    def code(self, text: str) -> str:
+        return super().code(text).replace("|", r"\|")
+
+    def number(self, text: str) -> str:
+        """Return a number without the blanks that align it."""
+        return self.literal(" ".join(text.split()))
+
+
+def as_markdown(section: Section) -> str:
+    lines = MarkdownLines(section.task)
+    written = []
+    for piece in pieces_of(section, lines, lines):
+        match piece:
+            case Line(role="" | "note" | "remark"):
+                written.append(_LINE_START.sub(r"\1\\", piece.text))
+            case Line():
+                written.append(f"**{piece.text}**")
+            case Pairs():
+                written.append("\n".join(f"- {name}: {text}" for name, text in piece.pairs))
+            case Points():
+                written.append("\n".join(f"- {sentence}" for sentence in piece.sentences))
+            case Grid():
+                written.append("\n".join(_pipes(piece)))
+    return "\n\n".join(written) + "\n"
+
+
+def _pipes(grid: Grid) -> Iterator[str]:
+    padded = []
+    for column in grid.columns:
+        texts = [column.heading, *column.texts]
+        width = max(2, *map(cell_len, texts))
+        blanks = [" " * (width - cell_len(text)) for text in texts]
+        rule = "-" * (width - 1)
+        if column.is_numeric:
+            heading, *cells = (blank + text for blank, text in zip(blanks, texts, strict=True))
+            padded.append([heading, f"{rule}:", *cells])
+        else:
+            heading, *cells = (text + blank for blank, text in zip(blanks, texts, strict=True))
+            padded.append([heading, f":{rule}", *cells])
+    for row in zip(*padded, strict=True):
+        yield f"| {' | '.join(row)} |"
+
+
+_DIGIT = "\u2007"  # a blank that is as wide as a digit
+#: Letters of a line on paper, and between two columns: a table that is wider has a line for a cell.
+LETTERS_ON_PAPER, GAP = 96, 2
+
+_BLANKS = re.compile(r"^ +| {2,}| +$")
+
+CSS = """
+.bioeval{overflow-x:auto;max-width:100%;padding:.2em 0;color:inherit;line-height:1.45;
+font-variant-numeric:tabular-nums}
+.bioeval p{margin:0;max-width:60em}
+.bioeval p.t,.bioeval .in+p:not(.in){margin-top:.7em}
+.bioeval .in{padding-left:1.2em}
+.bioeval ul{margin:.1em 0;padding-left:2em;max-width:60em}
+.bioeval caption{caption-side:top;text-align:left;font-weight:bold;padding:.5em 0 .1em}
+.bioeval table{border-collapse:collapse;margin:.1em 0;border:0;width:auto}
+.bioeval tr:nth-child(n):nth-child(n){background:transparent}
+.bioeval th,.bioeval td{background:transparent;color:inherit;border:0;font-weight:inherit;
+padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;max-width:44em}
+.bioeval .r.r{text-align:right}
+.bioeval .r.r,.bioeval .n.n{white-space:pre}
+.bioeval thead th{border-bottom:1px solid rgba(128,128,128,.5)}
+.bioeval span[title]{cursor:help}
+.bioeval i{font-style:normal;opacity:.72}
+"""
+
+# Notebooks align cells to the right by stronger selectors. In a wide table, headings are folded,
+# and the words of the last column (which system is better) stay in sight.
+NOTEBOOK_CSS = """
+.bioeval.bioeval.bioeval :is(tr,th,td){text-align:left;vertical-align:top}
+.bioeval.bioeval.bioeval .r.r{text-align:right}
+.bioeval table{table-layout:auto}
+.bioeval.bioeval.bioeval .wide td{padding-right:.7em}
+.bioeval.bioeval .wide thead th{white-space:normal;max-width:11em;vertical-align:bottom}
+.bioeval .wide tr>:last-child:not(.r,.n){position:sticky;right:0;padding-left:.6em;background:
+var(--jp-layout-color0,var(--vscode-notebook-editorBackground,var(--colab-primary-surface-color,Canvas)))}
+"""
+
+
+def _safe(text: str) -> str:
+    return escape(without_controls(text)).replace("\n", "<br>")
+
+
+class HtmlLines(Lines):
+    """Lines of HTML."""
+
+    line_break = "<br>"
+
+    def literal(self, text: str) -> str:
+        """Return text with its characters escaped."""
+        return _safe(text)
+
+    def code(self, text: str) -> str:
+        return f"<code>{self.literal(text)}</code>"
+
+    def explained(self, text: str, about: str) -> str:
+        """Return text whose explanation a pointer shows."""
+        return f'<span title="{_safe(about)}">{text}</span>' if about else text
+
+
+def as_html(section: Section) -> str:
+    """Return a document as one element with its style."""
+    written = body(section, HtmlLines(section.task))
+    css = (CSS + NOTEBOOK_CSS).replace("\n", "")
+    return f'<div class="bioeval"><style>{css}</style>{written}</div>'
+
+
+def body(section: Section, lines: Lines) -> str:
+    """Return the HTML of the pieces of a section; a title above a table is its caption."""
+    pieces = list(pieces_of(section, lines, lines))
+    written, title = "", ""
+    for piece, next_piece in zip(pieces, [*pieces[1:], None], strict=True):
+        match piece:
+            case Line(role="title" | "heading" | "next heading") if isinstance(next_piece, Grid):
+                title = piece.text
+            case Grid():
+                written += _table(piece, title)
+                title = ""
+            case _:
+                written += _html(piece)
+    return written
+
+
+def _html(piece: Line | Pairs | Points) -> str:
+    match piece:
+        case Line(role=""):
+            return f"<p>{piece.text}</p>"
+        case Line(role="note"):
+            return f"<p><i>{piece.text}</i></p>"
+        case Line(role="remark"):
+            return f'<p class="in"><i>{piece.text}</i></p>'
+        case Line():
+            return f'<p class="t"><b>{piece.text}</b></p>'
+        case Pairs():
+            rows = (
+                f'<tr><th scope="row"><i>{name}</i></th><td>{text}</td></tr>'
+                for name, text in piece.pairs
+            )
+            return f"<table><tbody>{''.join(rows)}</tbody></table>"
+        case Points():
+            return f"<ul>{''.join(f'<li>{sentence}</li>' for sentence in piece.sentences)}</ul>"
+
+
+def _table(grid: Grid, title: str) -> str:
+    """Return a table; on paper, one that is too wide has a line for each of its cells."""
+    kinds, columns, headings = [], [], ""
+    for column in grid.columns:
+        # Numbers with different things behind them stand at their points, others at the right.
+        is_ragged = any(text.endswith(" ") for text in column.texts)
+        kind = "" if not column.is_numeric else ' class="n"' if is_ragged else ' class="r"'
+        kinds.append(kind)
+        columns.append([_BLANKS.sub(_of_digits, x) if kind else x for x in column.texts])
+        heading = f'<th scope="col"{kind}><i>{column.heading}</i></th>'
+        headings += heading if column.heading else "<td></td>"
+    longest = [max(map(len, map(_without_marks, [x.heading, *x.texts]))) for x in grid.columns]
+    is_wide = sum(longest) + GAP * len(longest) > LETTERS_ON_PAPER
+    names = [f' data-name="{escape(_without_marks(x.heading))}"' * is_wide for x in grid.columns]
+    rows = ""
+    for texts in zip(*columns, strict=True):
+        rows += "<tr>"
+        for i, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
+            is_name = i < grid.name_columns and text
+            cell = f"<td{kind}{names[i]}>{text}</td>"
+            rows += f'<th scope="row"{kind}>{text}</th>' if is_name else cell
+        rows += "</tr>"
+    head = f"<thead><tr>{headings}</tr></thead>" if grid.has_headings else ""
+    caption = f"<caption>{title}</caption>" if title else ""
+    table = '<table class="wide">' if is_wide else "<table>"
+    return f'<div class="in">{table}{caption}{head}<tbody>{rows}</tbody></table></div>'
+
+
+def _without_marks(text: str) -> str:
+    return unescape(re.sub(r"<[^>]*>", "", text))
+
+
+def _of_digits(blanks: re.Match[str]) -> str:
+    return "" if blanks.end() == len(blanks.string) else _DIGIT * len(blanks[0])
