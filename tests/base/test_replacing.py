@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.base import replacing
+from bioeval.base import files
 
 
 @pytest.fixture(autouse=True)
@@ -41,10 +41,10 @@ def test_what_fails_at_any_step_leaves_all_as_it_was(error, monkeypatch):
             assert not 0 < step < 5 or not Path("main").exists()
             os.replace(*given)
 
-        monkeypatch.setattr(replacing, "os", SimpleNamespace(**{**vars(os), "replace": replace}))
+        monkeypatch.setattr(files, "os", SimpleNamespace(**{**vars(os), "replace": replace}))
         parts = [Path(f".{name}.part") for name in names]
         try:
-            replacing.put_in_place(parts, [*map(Path, names)], [Path("obsolete")])
+            files.put_in_place(parts, [*map(Path, names)], [Path("obsolete")])
         except error:
             complete_files = {name: text for name, text in contents().items() if "part" not in name}
             assert complete_files == {
@@ -92,10 +92,10 @@ def test_folders_are_exchanged_or_stay(platform, last, monkeypatch):
             raise OSError
         os.rename(*places)
 
-    monkeypatch.setattr(replacing, "os", SimpleNamespace(**{**vars(os), "rename": rename}))
-    monkeypatch.setattr(replacing.sys, "platform", platform)
+    monkeypatch.setattr(files, "os", SimpleNamespace(**{**vars(os), "rename": rename}))
+    monkeypatch.setattr(files.sys, "platform", platform)
     try:
-        replacing.exchange(Path("new"), Path("old"))
+        files.exchange(Path("new"), Path("old"))
     except OSError:
         assert platform == "other" and last < 3
     else:
