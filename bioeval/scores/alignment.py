@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
-from typing import Any, NamedTuple
+from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 
@@ -31,12 +31,8 @@ from bioeval.scores.sides import (
 SIDES = ("probe", "gallery template")
 
 
-class Aligned(NamedTuple):
-    """Two systems with the same templates or pairs in the same order."""
-
-    first: Any
-    second: Any
-    remarks: list[Message]
+#: Two systems with the same templates or pairs in the same order, and remarks.
+Aligned = tuple[Any, Any, list[Message]]
 
 
 def aligned(first: Any, second: Any, systems: Sequence[str]) -> Aligned:
@@ -48,15 +44,44 @@ def aligned(first: Any, second: Any, systems: Sequence[str]) -> Aligned:
     """
     if not (isinstance(first, Scores) and isinstance(second, Scores) and first.layout != "top-k"):
         require_same(first, second)
-        return Aligned(first, second, [])
+        return first, second, []
     if (first.layout == "pairs") != (second.layout == "pairs") or second.layout == "top-k":
         require_same(first, second)
     is_list = first.layout == "pairs"
-    common = (_common_pairs if is_list else _common_templates)(first, second, systems)
-    require_same(common.first, common.second)
-    common_attempts = _common_attempts_of_lists if is_list else _common_attempts_of_matrices
-    attempts = common_attempts(common.first, common.second, systems)
-    return attempts._replace(remarks=common.remarks + attempts.remarks)
+    first, second, remarks = (_common_pairs if is_list else _common_templates)(
+        first, second, systems
+    )
+    require_same(first, second)
+    lacking = [0, 0]  # attempts of each system that the other lacks
+    if is_list:
+        is_attempt = [
+            ~np.isnan(x.values) if excludes_failures(x) else np.ones(x.shape, dtype=bool)
+            for x in (first, second)
+        ]
+        common = is_attempt[0] & is_attempt[1]
+        lacking = [int(np.count_nonzero(x & ~common)) for x in is_attempt]
+        if any(lacking):
+            first, second = (x.select(np.flatnonzero(common)) for x in (first, second))
+    elif any(x.has_mask or x.exclude or x.nan == "exclude" for x in (first, second)):
+        masks = [np.empty(first.shape, dtype=np.uint8) for _ in range(2)]
+        for low, high in row_spans(*first.shape):
+            is_attempt = [attempted_cells(system, low, high) for system in (first, second)]
+            common = is_attempt[0] & is_attempt[1]
+            for i, (scores, mask) in enumerate(zip((first, second), masks, strict=True)):
+                lacking[i] += int(np.count_nonzero(is_attempt[i] & ~common))
+                if knows_people(scores):
+                    genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
+                    classes = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
+                else:
+                    classes = scores.cells.read_mask(low, high)
+                mask[low:high] = np.where(common, classes, Mask.IGNORE)
+        first, second = (
+            system._with(_source=system.cells.masked(mask)) if lacks else system
+            for system, mask, lacks in zip((first, second), masks, lacking, strict=True)
+        )
+    if any(lacking):
+        remarks = [*remarks, not_in_common("comparisons", systems, lacking)]
+    return first, second, remarks
 
 
 def _common_templates(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
@@ -66,15 +91,12 @@ def _common_templates(first: Scores, second: Scores, systems: Sequence[str]) -> 
         common_rows(_keys_of(first, side), _keys_of(second, side), noun, systems)
         for side, noun in enumerate(nouns)
     )
-    for side, common in enumerate((rows, columns)):
-        if common.chosen is None:  # by place
+    for side, (chosen, _, _) in enumerate((rows, columns)):
+        if chosen is None:  # by place
             texts, other_texts = (_texts_of_side(x, side) for x in (first, second))
             _refuse_unknown_names(texts, other_texts, SIDES[side], systems)
-    return Aligned(
-        _part(first, rows.chosen, columns.chosen),
-        _part(second, rows.other_chosen, columns.other_chosen),
-        [*dict.fromkeys(rows.remarks + columns.remarks)],
-    )
+    parts = (_part(x, rows[i], columns[i]) for i, x in enumerate((first, second)))
+    return *parts, [*dict.fromkeys(rows[2] + columns[2])]
 
 
 def _keys_of(scores: Scores, side: int) -> Keys:
@@ -130,76 +152,65 @@ def _refuse_unknown_names(
     """Raise where columns of two systems have a text in common, each once, in different rows."""
     if any([*x] == [*y] for x in texts.values() for y in other_texts.values()):
         return
-    for title, column in texts.items():
+    for (title, column), (other_title, other) in product(texts.items(), other_texts.items()):
         row_of = {text: row for row, text in enumerate(column)}
-        for other_title, other_column in other_texts.items():
-            rows = ((row_of.get(x, row), row, x) for row, x in enumerate(other_column))
-            for row, other_row, text in ((x, y, z) for x, y, z in rows if x != y):
-                name = " with ".join(sorted(text)) if isinstance(text, frozenset) else text
-                columns = " and ".join(
-                    f"the column {x!r} of {system}" if x else f"the names of {system}"
-                    for x, system in zip((title, other_title), systems, strict=True)
+        for other_row, text in enumerate(other):
+            if (row := row_of.get(text, other_row)) == other_row:
+                continue
+            name = " with ".join(sorted(text)) if isinstance(text, frozenset) else text
+            columns = " and ".join(
+                f"the column {x!r} of {system}" if x else f"the names of {system}"
+                for x, system in zip((title, other_title), systems, strict=True)
+            )
+            named = title or other_title
+            answers = (
+                f'`names="{named}"` of both systems if they do, or `names=None` of one if they do '
+                "not"
+            )
+            if noun == "pair":
+                title_a, _, title_b = named.partition(", ")
+                answers = (
+                    f'`columns={{"template_a": "{title_a}"}}` and '
+                    f'`columns={{"template_b": "{title_b or title_a}"}}` of both lists if they do, '
+                    'or `columns={"name": None}` of one if they do not'
                 )
-                raise DataError(
-                    f"{columns} have the same texts, each once, in different orders: {name!r} is "
-                    f"{noun} {row} of {systems[0]} and {noun} {other_row} of {systems[1]}. Do they "
-                    f"name the {noun}s? {_answers(title or other_title, noun)}"
-                )
-
-
-def _answers(title: str, noun: str) -> str:
-    if noun != "pair":
-        return (
-            f'Say `names="{title}"` of both systems if they do, or `names=None` of one if they do '
-            "not"
-        )
-    first, _, second = title.partition(", ")
-    return (
-        f'Say `columns={{"template_a": "{first}"}}` and '
-        f'`columns={{"template_b": "{second or first}"}}` of both lists if they do, or '
-        '`columns={"name": None}` of one if they do not'
-    )
+            raise DataError(
+                f"{columns} have the same texts, each once, in different orders: {name!r} is "
+                f"{noun} {row} of {systems[0]} and {noun} {other_row} of {systems[1]}. Do they "
+                f"name the {noun}s? Say {answers}"
+            )
 
 
 def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
     templates, other_templates = first.pairs.templates, second.pairs.templates
-    if templates is not None and other_templates is not None:
-        unordered = first.pairs.unordered and second.pairs.unordered
-        common = _common_keys(templates, other_templates, unordered, systems)
-        pairs = _parts(first, second, common)
-        if not unordered:
-            return pairs
-        # The sides of each pair in the order of the first system.
-        templates, other_templates = pairs.first.pairs.templates, pairs.second.pairs.templates
-        place = places(as_names(other_templates.values), as_names(templates.values))
-        is_exchanged = templates.a != place[other_templates.a]
-        if not is_exchanged.any():
-            return pairs
-        exchanged = pairs.second.pairs.exchanged(is_exchanged)
-        return pairs._replace(second=pairs.second.with_pairs(exchanged))
+    is_exchanged = False
     keys = first.pair_keys, second.pair_keys
-    are_named = all(x.names is not None for x in keys)
     are_numbered = all(x.numbers is not None for x in keys) and any(x.stated for x in keys)
-    if are_named or are_numbered:
-        return _parts(first, second, common_rows(*keys, "pairs", systems))
-    subjects, other_subjects = first.pairs.sides, second.pairs.sides
-    if (
-        subjects is None
-        or other_subjects is None
-        or not (_are_distinct(subjects) and _are_distinct(other_subjects))
-    ):
-        _refuse_unknown_names(_texts_of_pairs(first), _texts_of_pairs(second), "pair", systems)
-        keys = first.pair_keys.completed(first.keys(0)), second.pair_keys.completed(second.keys(0))
-        return Aligned(first, second, common_rows(*keys, "pairs", systems).remarks)
-    return _parts(first, second, _common_keys(subjects, other_subjects, False, systems))
-
-
-def _parts(first: Scores, second: Scores, common: CommonRows) -> Aligned:
-    return Aligned(_part(first, common.chosen), _part(second, common.other_chosen), common.remarks)
-
-
-def _are_distinct(sides: CodedSides) -> bool:
-    return len(np.unique(np.column_stack([sides.a, sides.b]), axis=0)) == len(sides)
+    if templates is not None and other_templates is not None:
+        is_exchanged = first.pairs.unordered and second.pairs.unordered
+        common = _common_keys(templates, other_templates, is_exchanged, systems)
+    elif all(x.names is not None for x in keys) or are_numbered:
+        common = common_rows(*keys, "pairs", systems)
+    else:
+        sides = [x.pairs.sides for x in (first, second)]
+        has_keys = [
+            x is not None and len(np.unique(np.column_stack([x.a, x.b]), axis=0)) == len(x)
+            for x in sides
+        ]
+        if all(has_keys):
+            common = _common_keys(*sides, False, systems)
+        else:
+            _refuse_unknown_names(_texts_of_pairs(first), _texts_of_pairs(second), "pair", systems)
+            keys = tuple(x.pair_keys.completed(x.keys(0)) for x in (first, second))
+            common = None, None, common_rows(*keys, "pairs", systems)[2]
+    first, second = _part(first, common[0]), _part(second, common[1])
+    if is_exchanged:  # the sides of each pair in the order of the first system
+        templates, other_templates = first.pairs.templates, second.pairs.templates
+        place = places(as_names(other_templates.values), as_names(templates.values))
+        exchanged = templates.a != place[other_templates.a]
+        if exchanged.any():
+            second = second.with_pairs(second.pairs.exchanged(exchanged))
+    return first, second, common[2]
 
 
 def _common_keys(
@@ -218,7 +229,7 @@ def _common_keys(
     keys, other_keys = both_keys
     if keys.has_duplicates or other_keys.has_duplicates:
         if np.array_equal(keys, other_keys):
-            return CommonRows(None, None, [])
+            return None, None, []
         raise DataError(
             "pairs that are listed more than once cannot be aligned by names; leave out "
             '`keep="repeated"`, or give attempts names of their own'
@@ -234,45 +245,6 @@ def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None = 
         for index, size in zip((rows, columns), (scores.shape[0], scores.shape[-1]), strict=True)
     )
     return scores.select(probes=probes, gallery=gallery)
-
-
-def _common_attempts_of_lists(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
-    is_attempt = [
-        ~np.isnan(x.values) if excludes_failures(x) else np.ones(x.shape, dtype=bool)
-        for x in (first, second)
-    ]
-    if np.array_equal(is_attempt[0], is_attempt[1]):
-        return Aligned(first, second, [])
-    common = np.flatnonzero(is_attempt[0] & is_attempt[1])
-    lacking = [int(np.count_nonzero(flags)) - len(common) for flags in is_attempt]
-    notes = [not_in_common("comparisons", systems, lacking)]
-    return Aligned(first.select(common), second.select(common), notes)
-
-
-def _common_attempts_of_matrices(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
-    if not any(x.has_mask or x.exclude or x.nan == "exclude" for x in (first, second)):
-        return Aligned(first, second, [])
-    probe_count, gallery_count = first.shape
-    masks = [np.empty((probe_count, gallery_count), dtype=np.uint8) for _ in range(2)]
-    lacking = [0, 0]  # attempts of each system that the other lacks
-    for low, high in row_spans(probe_count, gallery_count):
-        is_attempt = [attempted_cells(system, low, high) for system in (first, second)]
-        is_common = is_attempt[0] & is_attempt[1]
-        for i, (scores, mask) in enumerate(zip((first, second), masks, strict=True)):
-            lacking[i] += int(np.count_nonzero(is_attempt[i] & ~is_common))
-            if knows_people(scores):
-                genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
-                classes = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
-            else:
-                classes = scores.cells.read_mask(low, high)
-            mask[low:high] = np.where(is_common, classes, Mask.IGNORE)
-    if not any(lacking):
-        return Aligned(first, second, [])
-    first, second = (
-        system._with(_source=system.cells.masked(mask)) if lacks else system
-        for system, mask, lacks in zip((first, second), masks, lacking, strict=True)
-    )
-    return Aligned(first, second, [not_in_common("comparisons", systems, lacking)])
 
 
 def require_same(first: Scores, second: Scores) -> None:
@@ -333,7 +305,7 @@ def differences(systems: Mapping[str, Scores]) -> dict[str, str]:
         if "top-k" in (reference.layout, scores.layout) or reference.layout != scores.layout:
             continue
         align = _common_pairs if scores.layout == "pairs" else _common_templates
-        notes = align(reference, scores, (first, name)).remarks
+        notes = align(reference, scores, (first, name))[2]
         texts = []
         for note in (note for note in notes if note.code == "not-in-common"):
             left_out = note.arguments["left_out"]

@@ -9,7 +9,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -121,31 +121,6 @@ class SideArguments(NamedTuple):
     other_order: np.ndarray | None = None
 
 
-class _Subjects(NamedTuple):
-    """The subjects of both sides, and the identities of the templates."""
-
-    probe_labels: np.ndarray
-    gallery_labels: np.ndarray
-    probe_ids: np.ndarray  # int64; the array `gallery_ids` if both sides are one set of templates
-    gallery_ids: np.ndarray  # int64
-    codes: Codes
-    is_labelled: bool = True  # whether labels give the subjects, and not a mask
-    mask: np.ndarray | None = None  # the checked mask that gives the subjects
-    mask_is_consistent: bool = False  # whether the genuine cells of the mask make subjects
-
-    @classmethod
-    def of(
-        cls, probe: np.ndarray, gallery: np.ndarray, codes: Codes, is_one_set: bool, **about: Any
-    ) -> Self:
-        gallery_ids = np.arange(len(gallery), dtype=np.int64)
-        ids = gallery_ids if is_one_set else len(gallery) + np.arange(len(probe))
-        return cls(probe, gallery, ids, gallery_ids, codes, **about)
-
-    @property
-    def is_one_set(self) -> bool:
-        return self.probe_ids is self.gallery_ids
-
-
 def sides_of_matrix(
     values: Any, shape: tuple[int, int], mask: Any, given: SideArguments, no_person: Sequence[Any]
 ) -> tuple[Attributes, np.ndarray | None, np.ndarray | None]:
@@ -196,28 +171,21 @@ def sides_of_matrix(
     keys = probe.keys, (probe if one_side else gallery).keys
     brought = table_in_order(mask, keys, "`mask`")
     mask = brought.values
-    subjects = _subjects_of(probe, gallery, mask, shape)
-    probe_meta = as_meta(probe.meta, shape[0], "probe_meta")
-    gallery_meta = as_meta(gallery.meta, shape[1], "gallery_meta")
-    if subjects.is_one_set:
-        gallery_meta = probe_meta
-    attributes = _attributes(subjects, (probe_meta, gallery_meta), keys, names)
-    if subjects.is_labelled:
-        ids = attributes["probe_ids"], subjects.gallery_ids
-        attributes["_codes"] = codes = subjects.codes.apart(no_person, *ids)
+    subjects, mask, is_one_set = _subjects_of(probe, gallery, mask, shape)
+    metas = (
+        as_meta(probe.meta, shape[0], "probe_meta"),
+        as_meta(gallery.meta, shape[1], "gallery_meta"),
+    )
+    metas = (metas[0], metas[0]) if is_one_set else metas
+    attributes = _identified(subjects, is_one_set, metas, keys, names)
+    if attributes["_labelled"]:
+        ids = attributes["probe_ids"], attributes["gallery_ids"]
+        attributes["_codes"] = codes = attributes["_codes"].apart(no_person, *ids)
         mask = None if mask is None else as_mask(mask, shape, codes)
-    else:
-        mask = subjects.mask
-    attributes |= {
-        "remarks": tuple(
-            probe.remarks
-            | gallery.remarks
-            | dict.fromkeys(brought.remarks)
-            | dict.fromkeys(of_mask)
-        ),
-        "_without_gallery_labels": subjects.is_labelled and gallery.labels is None,
-    }
-    return attributes, mask, probe.other_order if subjects.is_one_set else None
+    remarks = probe.remarks | gallery.remarks | dict.fromkeys([*brought.remarks, *of_mask])
+    attributes["remarks"] = tuple(remarks)
+    attributes["_without_gallery_labels"] = attributes["_labelled"] and gallery.labels is None
+    return attributes, mask, probe.other_order if is_one_set else None
 
 
 def are_given(names: Any) -> bool:
@@ -234,44 +202,62 @@ def keys_of_side(values: Any, labels: Any, names: Any, side: int, *, axis: int =
     return Keys() if are_subjects(keys, labels) else keys
 
 
-def _attributes(
-    subjects: _Subjects,
+def _identified(
+    subjects: Attributes,
+    is_one_set: bool,
     metas: tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]],
     keys: tuple[Keys, Keys],
     names: Any,
 ) -> Attributes:
-    """Return the attributes of both sides; names that repeat the labels or count the rows go."""
-    probe, gallery = keys
-    if subjects.is_one_set:
-        gallery = probe
+    """Return the attributes of both sides, with identities: equal names are one template.
+
+    Names that repeat the labels or count the rows go.
+    """
+    probe_labels, gallery_labels = subjects["probe_labels"], subjects["gallery_labels"]
+    probe, gallery = keys[0], keys[0] if is_one_set else keys[1]
     labels: tuple[Any, Any] = (None, None)
-    if subjects.is_labelled:
-        labels = (subjects.probe_labels, subjects.gallery_labels)
+    if subjects["_labelled"]:
+        labels = (probe_labels, gallery_labels)
     named = [(x, y) for x, y in zip((probe, gallery), labels, strict=True) if x.names is not None]
     merely_count = all(counts_rows(np.array(x.names)) for x, _ in named)
     if merely_count or all(are_subjects(x, y) for x, y in named):
         probe, gallery = Keys(numbers=probe.numbers), Keys(numbers=gallery.numbers)
-    _require_distinct_names(probe.names, len(subjects.probe_ids), "row")
-    _require_distinct_names(gallery.names, len(subjects.gallery_ids), "column")
-    ids = subjects.probe_ids
-    if not subjects.is_one_set:
-        if probe.names is not None and gallery.names is not None:
-            ids = _ids_by_name(subjects, probe.names, gallery.names)
-        elif names is not None:
-            refuse_unknown_names(*metas, labels)
-    return {
-        "probe_labels": subjects.probe_labels,
-        "gallery_labels": subjects.gallery_labels,
-        "probe_ids": ids,
-        "gallery_ids": subjects.gallery_ids,
-        "_codes": subjects.codes,
-        "_labelled": subjects.is_labelled,
-        "_mask_is_consistent": subjects.mask_is_consistent,
+    _require_distinct_names(probe.names, len(probe_labels), "row")
+    _require_distinct_names(gallery.names, len(gallery_labels), "column")
+    gallery_ids = np.arange(len(gallery_labels), dtype=np.int64)
+    probe_ids = gallery_ids if is_one_set else new_ids(gallery_ids, len(probe_labels))
+    if not is_one_set and probe.names is not None and gallery.names is not None:
+        entry, codes = places(probe.names, gallery.names), subjects["_codes"]
+        is_other_person = (entry >= 0) & (codes.gallery[entry] != codes.probe)
+        if subjects["_labelled"] and is_other_person.any():
+            row = int(np.argmax(is_other_person))
+            column = int(entry[row])
+            label, other_label = (
+                plain(codes.values[x]) for x in (codes.probe[row], codes.gallery[column])
+            )
+            raise DataError(
+                f"the name {plain(probe.names[row])!r} is of two people, in "
+                f"{int(is_other_person.sum()):,} of {len(is_other_person):,} rows: {label!r} in "
+                f"row {row} and {other_label!r} in column {column}; equal names are one template: "
+                "correct the labels or the names, or give `names=None` if these are not names of "
+                "templates"
+            )
+        probe_ids = np.where(entry >= 0, gallery_ids[entry], probe_ids)
+    elif not is_one_set and names is not None:
+        refuse_unknown_names(*metas, labels)
+    return subjects | {
+        "probe_ids": probe_ids,
+        "gallery_ids": gallery_ids,
         "_probe_meta": metas[0],
         "_gallery_meta": metas[1],
         "_probe_keys": probe,
         "_gallery_keys": gallery,
     }
+
+
+def new_ids(gallery_ids: np.ndarray, number: int) -> np.ndarray:
+    """Return identities of probes that are no gallery templates."""
+    return len(gallery_ids) + np.arange(number, dtype=np.int64)
 
 
 def _require_distinct_names(names: pd.Index | None, length: int, noun: str) -> None:
@@ -292,29 +278,10 @@ def _require_distinct_names(names: pd.Index | None, length: int, noun: str) -> N
         )
 
 
-def _ids_by_name(subjects: _Subjects, probe: pd.Index, gallery: pd.Index) -> np.ndarray:
-    """Return identities of the probes: of the gallery template with the same name, if any."""
-    entry, codes = places(probe, gallery), subjects.codes
-    is_other_person = (entry >= 0) & (codes.gallery[entry] != codes.probe)
-    if subjects.is_labelled and is_other_person.any():
-        row = int(np.argmax(is_other_person))
-        column = int(entry[row])
-        label, other_label = (
-            plain(codes.values[x]) for x in (codes.probe[row], codes.gallery[column])
-        )
-        raise DataError(
-            f"the name {plain(probe[row])!r} is of two people, in {int(is_other_person.sum()):,} "
-            f"of {len(is_other_person):,} rows: {label!r} in row {row} and {other_label!r} in "
-            f"column {column}; equal names are one template: correct the labels or the names, or "
-            "give `names=None` if these are not names of templates"
-        )
-    return np.where(entry >= 0, subjects.gallery_ids[entry], subjects.probe_ids)
-
-
 def _subjects_of(
     probe: GivenSide, gallery: GivenSide, mask: Any, shape: tuple[int, int]
-) -> _Subjects:
-    """Return the subjects by labels of two sets or of one set, or else by a mask."""
+) -> tuple[Attributes, Any, bool]:
+    """Return the subjects by labels, or by a mask; the mask; and whether both sides are one set."""
     if probe.labels is not None and gallery.labels is not None:
         transposed = shape[::-1]
         lengths = length_of(probe.labels), length_of(gallery.labels)
@@ -326,8 +293,7 @@ def _subjects_of(
             )
         searched = as_subjects(probe.labels, "`labels`", shape[0])
         enrolled = as_subjects(gallery.labels, "`gallery_labels`", shape[1])
-        codes = Codes(searched, enrolled, of_any_type=NO_PERSON)
-        return _Subjects.of(searched, enrolled, codes, is_one_set=False)
+        return _labelled(searched, enrolled), mask, False
     if probe.labels is not None:
         if shape[0] != shape[1]:
             raise DataError(
@@ -338,8 +304,7 @@ def _subjects_of(
         if gallery.meta is not None:
             raise DataError("gallery_meta without `gallery_labels`; probe_meta serves both sides")
         labels = as_subjects(probe.labels, "`labels`", shape[0])
-        codes = Codes(labels, labels, of_any_type=NO_PERSON)
-        return _Subjects.of(labels, labels, codes, is_one_set=True)
+        return _labelled(labels, labels), mask, True
     if mask is None:
         raise DataError(
             "`labels` is missing; expected the subject of each row, or a mask of genuine and "
@@ -351,8 +316,19 @@ def _subjects_of(
     may_be_one_set = gallery.meta is None or not columns_of(gallery.meta)
     is_one_set = may_be_one_set and shape[0] == shape[1] and not mask.diagonal().any()
     sides, is_consistent = subjects_of_mask(mask, is_one_set)
-    about = {"is_labelled": False, "mask": mask, "mask_is_consistent": is_consistent}
-    return _Subjects.of(*sides, Codes(*sides), is_one_set, **about)
+    about = {"_labelled": False, "_mask_is_consistent": is_consistent}
+    return _labelled(*sides, Codes(*sides)) | about, mask, is_one_set
+
+
+def _labelled(probe: np.ndarray, gallery: np.ndarray, codes: Codes | None = None) -> Attributes:
+    """Return the attributes of labels, of which one array, given twice, has one array of codes."""
+    return {
+        "probe_labels": probe,
+        "gallery_labels": gallery,
+        "_codes": Codes(probe, gallery, of_any_type=NO_PERSON) if codes is None else codes,
+        "_labelled": True,
+        "_mask_is_consistent": False,
+    }
 
 
 def searched_lists(
@@ -401,24 +377,24 @@ def searched_lists(
             f"`labels` has {len(searched)} labels for {len(lists.indices)} lists; expected one per "
             "query"
         )
-    codes = Codes(searched, enrolled, of_any_type=NO_PERSON)
-    subjects = _Subjects.of(searched, enrolled, codes, is_one_set=False)
     metas = (
         as_meta(queries.meta, len(searched), "probe_meta"),
         as_meta(entries.meta, len(enrolled), "gallery_meta"),
     )
-    attributes = _attributes(subjects, metas, (queries.keys, entries.keys), given.names)
+    subjects, keys_of_sides = _labelled(searched, enrolled), (queries.keys, entries.keys)
+    attributes = _identified(subjects, False, metas, keys_of_sides, given.names)
+    codes = attributes["_codes"]
     names, probe_ids = attributes["_probe_keys"].names, attributes["probe_ids"]
     entry_by_name = None
     if names is not None and attributes["_gallery_keys"].names is not None:
         entry_by_name = np.where(probe_ids < len(enrolled), probe_ids, -1)
         if leave_out_query is None and query_positions is None and (entry_by_name >= 0).any():
-            scored = Scored.of_lists(lists, kind, subjects.codes)
+            scored = Scored.of_lists(lists, kind, codes)
             are_shared, _ = confirm_names(scored, entry_by_name, names, shared=given.shared)
             entry_by_name = entry_by_name if are_shared else np.full(len(searched), -1)
-    entry = own_entries(lists, subjects.codes, leave_out_query, query_positions, entry_by_name)
+    entry = own_entries(lists, codes, leave_out_query, query_positions, entry_by_name)
     if entry is not None:
-        attributes["probe_ids"] = np.where(entry >= 0, entry, subjects.probe_ids)
+        attributes["probe_ids"] = np.where(entry >= 0, entry, new_ids(enrolled, len(searched)))
         lists = lists.leave_out(entry)
     return attributes | {
         "_source": lists,

@@ -17,7 +17,6 @@ from bioeval.scores.attempts import left_out, left_out_by_protocol
 from bioeval.scores.blocks import Block
 from bioeval.scores.codes import Codes, places_of_ids
 from bioeval.scores.distances import (
-    FewTemplates,
     FusionRule,
     Templates,
     by_closeness,
@@ -118,7 +117,7 @@ def claim_scores(
     require_choice("templates", templates, get_args(Templates))
     parse_fusion(fusion)
     enrolment = None if enrol is None else Enrolment.parse(enrol)
-    rule = _ClaimRule(attempts, templates, by_closeness(fusion, scores.kind), enrolment)
+    rule = by_closeness(fusion, scores.kind)
     # The tries as probes against the enrolled templates; an attempt is not compared with its own.
     tried = scores
     if attempts is not None:
@@ -126,20 +125,56 @@ def claim_scores(
         if np.isin(tried.probe_ids, tried.gallery_ids).any():
             tried = tried.excluding(*tried.exclude, attempts)
     if enrolment is not None:
-        tried = enrolment.applied(tried, templates, rule.fusion)
+        tried = enrolment.applied(tried, templates, rule)
     number = tried.shape[0]
     tries = GroupedTries(np.arange(number), np.arange(number))
     if attempts is not None:
         tries = GroupedTries.by_column(tried, attempts)
-    most_tries = int(tries.counts.max())
-    claimed = claim_distances(tried, tries.attempt, templates, rule.fusion)
-    claims = _matrix_of_claims(tried, claimed, tries.first_try, rule)
-    is_genuine = tried.codes.probe[tries.first_try][:, None] == tried.codes.gallery[claimed.column]
-    lacks_tries = _ids_of_claims(claims, claimed.lacks_tries)
-    lacks_templates = _ids_of_claims(claims, claimed.lacks_templates)
-    too_few = FewTemplates(lacks_templates, order_of(rule.fusion))
-    tries_of_claims = Tries(scores, tried, tries.attempt, claims.shape[1], templates, rule.fusion)
-    return marking(claims, tried.distractor_ids, tried.junk_ids)._with(
+    first_try, most_tries = tries.first_try, int(tries.counts.max())
+    distance, column, own_distance, lacks_tries, lacks_templates = claim_distances(
+        tried, tries.attempt, templates, rule
+    )
+    is_attempt = ~np.isnan(distance)
+
+    # A row for each attempt and a column for each claimed subject or template. Claims that are no
+    # attempts are masked, or NaN.
+    nan, mask = tried.nan, None
+    if nan == "reject" and is_attempt.any():  # failed claims are NaN, so that others need a mask
+        distance = scored(distance)
+        mask = None if is_attempt.all() else is_attempt
+    elif not is_attempt.all():
+        nan = "exclude"
+    meta = dict(tried.gallery_meta)
+    if templates == "multi":
+        subject = tried.codes.gallery
+        for name, values in tried.gallery_meta.items():
+            if _distinct_partners(subject, _ranked(values.astype(str))).max() > 1:
+                del meta[name]  # no value for each subject
+    claims = Scores(
+        0.0 - distance if tried.kind in LARGER_IS_CLOSER else distance,
+        tried.probe_labels[first_try],
+        tried.gallery_labels[column],
+        kind=tried.kind,
+        nan=nan,
+        mask=mask,
+        probe_meta={name: values[first_try] for name, values in tried.probe_meta.items()},
+        gallery_meta={name: values[column] for name, values in meta.items()},
+        name=tried.name,
+        distractor_ids=tried.distractor_ids,
+    )
+    # A row is an attempt and no template, so that its identity is new.
+    probe_ids = claims.shape[1] + np.arange(claims.shape[0], dtype=np.int64)
+    claims = marking(claims._with(probe_ids=probe_ids), tried.distractor_ids, tried.junk_ids)
+
+    def ids_of(is_claim: np.ndarray) -> np.ndarray:
+        row, claimed = np.nonzero(is_claim)
+        return np.column_stack([probe_ids[row], claims.gallery_ids[claimed]])
+
+    is_genuine = tried.codes.probe[first_try][:, None] == tried.codes.gallery[column]
+    in_words, title = _in_words(attempts, templates, rule, enrolment, most_tries)
+    in_words += _unequal_tries(tries, is_attempt, is_genuine) + _end_of_visits(tries, own_distance)
+    of_claims = Tries(scores, tried, tries.attempt, claims.shape[1], templates, rule)
+    return claims._with(
         origin=tried.origin,
         metric=tried.metric,
         reading=tried.reading,
@@ -147,104 +182,44 @@ def claim_scores(
             *tried.remarks,
             *copies_notes(scores),
             *(enrolment.notes(tried) if enrolment else ()),
-            *joined_visits(tried, tries, attempts),
+            *(() if attempts is None else _joined_visits(tried, tries, attempts)),
         ),
         _excluded_before=tuple(left_out(scores)),
-        claims=rule.in_words(most_tries)
-        + unequal_tries(tries, claimed.is_attempt, is_genuine)
-        + end_of_visits(tries, claimed.own),
-        claims_title=rule.title(),
+        claims=in_words,
+        claims_title=title,
         tries=most_tries,
-        _incomplete=lacks_tries if len(lacks_tries) else None,
-        _too_few=too_few if len(lacks_templates) else None,
-        _tries=tries_of_claims if most_tries > 1 else None,
+        _incomplete=ids_of(lacks_tries),
+        _too_few=ids_of(lacks_templates),
+        _needed=order_of(rule),
+        _tries=of_claims if most_tries > 1 else None,
     )
 
 
-class _ClaimRule(NamedTuple):
-    """The arguments of :func:`claim_scores`, with a rule of fusion that holds for distances."""
-
-    attempts: str | None
-    templates: Templates
-    fusion: str
-    enrolment: Enrolment | None
-
-    def in_words(self, most_tries: int) -> str:
-        is_single = self.templates == "single"
-        compared = f"{'one template' if is_single else 'all templates'} of the claimed subject"
-        if self.enrolment is not None:
-            first = self.enrolment.in_words(self.templates)
-            article = "" if first.startswith("one") else "the "
-            compared = f"{article}{first} of the claimed subject"
-            if self.enrolment.column:
-                compared += f" in the order of {self.enrolment.column}"
-        compared += self._fused_in_words
-        if self.attempts is None:
-            return f"each attempt compares a probe with {compared}"
-        return (
-            f"each try compares a probe with {compared}; an attempt consists of all tries of a "
-            f"subject with the same {self.attempts} (at most {most_tries}), and is accepted if any "
-            "of them is accepted"
-        )
-
-    def title(self) -> str:
-        compared = "one template" if self.templates == "single" else "all templates"
-        if self.enrolment is not None:
-            compared = self.enrolment.in_words(self.templates)
-        attempts = "claims" if self.attempts is None else "visits, best of their tries"
-        return f"{attempts}; {compared}{self._fused_in_words}"
-
-    @property
-    def _fused_in_words(self) -> str:
-        fuses = self.templates == "multi" and self.fusion != "best"
-        return f", fused by {self.fusion}" if fuses else ""
-
-
-def _matrix_of_claims(
-    scores: Scores, claimed: ClaimDistances, first_try: np.ndarray, rule: _ClaimRule
-) -> Scores:
-    """Return a row for each attempt, and a column for each claimed subject or template.
-
-    `first_try` (attempts,) is the row of `scores` with the first try of each attempt. Claims that
-    are no attempts are masked, or NaN.
-    """
-    distances = claimed.distance
-    is_attempt = claimed.is_attempt
-    nan = scores.nan
-    mask = None
-    if nan == "reject" and is_attempt.any():  # failed claims are NaN, so that others need a mask
-        distances = scored(distances)
-        mask = None if is_attempt.all() else is_attempt
-    elif not is_attempt.all():
-        nan = "exclude"
-    meta = dict(scores.gallery_meta)
-    if rule.templates == "multi":
-        subject = scores.codes.gallery
-        for name, values in scores.gallery_meta.items():
-            distinct, codes = np.unique(np.asarray(values).astype(str), return_inverse=True)
-            pairs = subject * len(distinct) + codes.reshape(-1)
-            if len(np.unique(pairs)) > len(np.unique(subject)):
-                del meta[name]  # no value for each subject
-    claims = Scores(
-        0.0 - distances if scores.kind in LARGER_IS_CLOSER else distances,
-        scores.probe_labels[first_try],
-        scores.gallery_labels[claimed.column],
-        kind=scores.kind,
-        nan=nan,
-        mask=mask,
-        probe_meta={name: values[first_try] for name, values in scores.probe_meta.items()},
-        gallery_meta={name: values[claimed.column] for name, values in meta.items()},
-        name=scores.name,
-        distractor_ids=scores.distractor_ids,
+def _in_words(
+    attempts: str | None,
+    templates: Templates,
+    rule: str,
+    enrolment: Enrolment | None,
+    most_tries: int,
+) -> tuple[str, str]:
+    """Return what an attempt is, as a sentence and as a title."""
+    title = "one template" if templates == "single" else "all templates"
+    compared = f"{title} of the claimed subject"
+    if enrolment is not None:
+        title = enrolment.in_words(templates)
+        article = "" if title.startswith("one") else "the "
+        compared = f"{article}{title} of the claimed subject"
+        if enrolment.column:
+            compared += f" in the order of {enrolment.column}"
+    fused = f", fused by {rule}" if templates == "multi" and rule != "best" else ""
+    if attempts is None:
+        return f"each attempt compares a probe with {compared}{fused}", f"claims; {title}{fused}"
+    return (
+        f"each try compares a probe with {compared}{fused}; an attempt consists of all tries of a "
+        f"subject with the same {attempts} (at most {most_tries}), and is accepted if any of them "
+        "is accepted",
+        f"visits, best of their tries; {title}{fused}",
     )
-    attempts, subjects = claims.shape
-    # A row is an attempt and no template, so that its identity is new.
-    return claims._with(probe_ids=np.arange(subjects, subjects + attempts, dtype=np.int64))
-
-
-def _ids_of_claims(claims: Scores, is_claim: np.ndarray) -> np.ndarray:
-    row, column = np.nonzero(is_claim)
-    return np.column_stack([claims.probe_ids[row], claims.gallery_ids[column]])
 
 
 def deciding_tries(
@@ -359,25 +334,17 @@ def _places_by_name(scores: Scores) -> tuple[np.ndarray, str]:
 # ---------------------------------------------------------------------------- distances of claims
 
 
-class ClaimDistances(NamedTuple):
-    """Distances of claims, (attempts, claimed), and why some claims are no attempts."""
-
-    distance: np.ndarray  # NaN where the claim is no attempt
-    column: np.ndarray  # (claimed,): a column of the scores for each claimed subject or template
-    own: np.ndarray  # (tries,): the distance of each try to its own subject; NaN if not compared
-    lacks_tries: np.ndarray  # bool (attempts, claimed): whether tries of the claim are missing
-    #: bool (attempts, claimed): whether every try has too few templates for the rule of fusion.
-    lacks_templates: np.ndarray
-
-    @property
-    def is_attempt(self) -> np.ndarray:
-        return ~np.isnan(self.distance)
-
-
 def claim_distances(
     scores: Scores, attempt_of_try: np.ndarray, templates: Templates, fusion: str
-) -> ClaimDistances:
-    """Return the distances of claims; a try is a row of the scores."""
+) -> tuple[np.ndarray, ...]:
+    """Return distances of claims, and why some are no attempts; a try is a row of the scores.
+
+    - float64 (attempts, claimed): the distances, NaN where the claim is no attempt
+    - int64 (claimed,): a column of the scores for each claimed subject or template
+    - (tries,): the distance of each try to its own subject; NaN if not compared
+    - bool (attempts, claimed): whether tries of the claim are missing
+    - bool (attempts, claimed): whether every try has too few templates for the rule of fusion
+    """
     order = scores.gallery_order
     fuses = templates == "multi"
     column = order.columns[0][order.starts[:-1]] if fuses else order.columns[0]
@@ -416,7 +383,7 @@ def claim_distances(
     lacks_templates = is_compared & np.isnan(distance)
     lacks_tries &= ~np.isnan(distance)
     distance[lacks_tries] = np.nan
-    return ClaimDistances(distance, column, own_distance, lacks_tries, lacks_templates)
+    return distance, column, own_distance, lacks_tries, lacks_templates
 
 
 def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
@@ -518,7 +485,7 @@ def failures_of_tries(scores: Scores) -> tuple[int, int] | None:
     return tries.enrolled.select(rows, columns).failures
 
 
-def unequal_tries(tries: GroupedTries, is_attempt: np.ndarray, is_genuine: np.ndarray) -> str:
+def _unequal_tries(tries: GroupedTries, is_attempt: np.ndarray, is_genuine: np.ndarray) -> str:
     """Return the remark that genuine attempts have more or fewer tries than impostor ones."""
     means = []
     for is_claim in (is_attempt & is_genuine, is_attempt & ~is_genuine):
@@ -526,21 +493,19 @@ def unequal_tries(tries: GroupedTries, is_attempt: np.ndarray, is_genuine: np.nd
         means.append(float(tries.counts @ claims / max(claims.sum(), 1)))
     if not all(means) or math.isclose(*means, rel_tol=_ALIKE):
         return ""
-    genuine, impostor = means
-    return (
-        f"; genuine attempts have {genuine:.2f} tries on average, impostor attempts {impostor:.2f}"
+    return "; genuine attempts have {:.2f} tries on average, impostor attempts {:.2f}".format(
+        *means
     )
 
 
-def end_of_visits(tries: GroupedTries, own_distance: np.ndarray) -> str:
+def _end_of_visits(tries: GroupedTries, own_distance: np.ndarray) -> str:
     """Return the remark on the share of visits that end at their first accepted try, or "".
 
     It is made if a threshold divides the last tries of visits, except the longest visits, from
     earlier tries. `own_distance` (tries,) is the distance of each try to its own subject.
     """
     order = np.argsort(tries.attempt, kind="stable")
-    attempt = tries.attempt[order]
-    distance = own_distance[order]
+    attempt, distance = tries.attempt[order], own_distance[order]
     is_last = np.append(np.diff(attempt) > 0, True)
     is_of_longest = tries.counts[attempt] == tries.counts.max()
     has_distance = ~np.isnan(distance)
@@ -559,43 +524,40 @@ def end_of_visits(tries: GroupedTries, own_distance: np.ndarray) -> str:
     )
 
 
-def joined_visits(scores: Scores, tries: GroupedTries, column: str | None) -> list[Message]:
+def _joined_visits(scores: Scores, tries: GroupedTries, column: str) -> list[Message]:
     """Return messages of visits that seem to be several, since names of visits begin anew each day.
 
     Such visits have tries of two dates, many more tries than other visits, or a name that another
     person's visit has, while most names are of a single person.
     """
-    if column is None:
-        return []
     has_many = (tries.counts > _MOST_TRIES) & (tries.counts > 3 * np.median(tries.counts))
     seems_joined = {"have many more tries than others": has_many}  # bool (attempts,), by reason
-    name = Codes(scores.probe_meta[column], scores.probe_meta[column], column).probe
+    visits = scores.probe_meta[column]
+    name = Codes(visits, visits, column).probe
     people = _distinct_partners(name, scores.codes.probe)
     if 2 * np.count_nonzero(people > 1) < np.count_nonzero(people):
         is_shared = people[name[tries.first_try]] > 1
         seems_joined["have names that another person's visit has, too"] = is_shared
-    for date_column, values in scores.probe_meta.items():
-        if date_column == column:
-            continue
-        days = days_of(values)
-        is_known = np.ones(len(values), dtype=bool)
-        if days is None and date_column.strip().casefold() in _DAYS:
+    for title, values in scores.probe_meta.items():
+        days, is_known = days_of(values), np.ones(len(values), dtype=bool)
+        if days is None and title.strip().casefold() in _DAYS:
             days, is_known = values.astype(str), ~no_value(values)
-        if days is not None:
-            day = np.unique(days, return_inverse=True)[1].reshape(-1)
-            known_tries = tries.attempt[is_known]
-            number = len(tries.counts)
-            has_two_days = _distinct_partners(known_tries, day[is_known], number) > 1
-            seems_joined[f"have tries of two dates, by {date_column!r}"] = has_two_days
+        if days is not None and title != column:
+            known_tries, day = tries.attempt[is_known], _ranked(days)[is_known]
+            has_two_days = _distinct_partners(known_tries, day, len(tries.counts)) > 1
+            seems_joined[f"have tries of two dates, by {title!r}"] = has_two_days
     messages = []
     for reason, is_joined in seems_joined.items():
         if is_joined.any():
             probe = int(tries.first_try[np.argmax(is_joined)])
-            example = str(scores.probe_meta[column][probe])
-            person = str(scores.probe_labels[probe])
+            example = {"visit": str(visits[probe]), "person": str(scores.probe_labels[probe])}
             about = {"visits": int(is_joined.sum()), "why": reason, "column": column}
-            messages.append(Message("visits-joined", **about, visit=example, person=person))
+            messages.append(Message("visits-joined", **about, **example))
     return messages
+
+
+def _ranked(values: np.ndarray) -> np.ndarray:
+    return np.unique(values, return_inverse=True)[1].reshape(-1)
 
 
 def _distinct_partners(codes: np.ndarray, partners: np.ndarray, number: int = 0) -> np.ndarray:
@@ -605,17 +567,18 @@ def _distinct_partners(codes: np.ndarray, partners: np.ndarray, number: int = 0)
 
 def incomplete_claims(scores: Scores) -> tuple[int, int]:
     """Return the numbers of genuine and impostor claims that lack a try, and so are no attempts."""
-    return (0, 0) if scores._incomplete is None else _number_of_claims(scores, scores._incomplete)
+    return _number_of_claims(scores, scores._incomplete)
 
 
 def claims_of_few_templates(scores: Scores) -> tuple[int, int]:
     """Return the numbers of genuine and impostor claims with too few templates for their fusion."""
-    too_few = scores._too_few
-    return (0, 0) if too_few is None else _number_of_claims(scores, too_few.claims)
+    return _number_of_claims(scores, scores._too_few)
 
 
 def _number_of_claims(scores: Scores, claims: np.ndarray) -> tuple[int, int]:
     """Count genuine and impostor claims, given as identities (k, 2) of probe and gallery."""
+    if not len(claims):
+        return 0, 0
     probe, gallery = claims.T
     is_present = np.isin(probe, scores.probe_ids) & np.isin(gallery, scores.gallery_ids)
     row = places_of_ids(probe[is_present], scores.probe_ids)

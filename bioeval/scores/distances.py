@@ -6,7 +6,7 @@ Similarities are negated, and failed comparisons come after every score.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -127,16 +127,6 @@ FUSIONS = {
     "max": "the largest score of the subject's templates decides: of distances the worst, of "
     "similarities the best",
 }
-
-
-class FewTemplates(NamedTuple):
-    """Claims of people with fewer templates than a rule needs, which are no attempts.
-
-    `claims` (int64 (k, 2)) are the identities of the row and of the column of each claim.
-    """
-
-    claims: np.ndarray
-    needed: int
 
 
 def parse_fusion(fusion: str) -> tuple[str, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -217,8 +217,7 @@ class PairList:
         places = np.arange(len(self.values))
         pairs = self
         if is_attempt is not None:
-            places = places[is_attempt]
-            pairs = self.take(is_attempt)
+            places, pairs = places[is_attempt], self.take(is_attempt)
         return replace(pairs, unordered=rules.unordered), places, tuple(notes)
 
     def examined(
@@ -247,7 +246,12 @@ class PairList:
             if (of_nobody := are_nobody[0] & are_nobody[1]).any():
                 of_somebody = ~of_nobody
                 notes.append(Message("pairs-of-no-person", pairs=int(of_nobody.sum())))
-        notes += note_on_infinite(self.values, kind, describe_rows)
+        for end in (np.inf, -np.inf):
+            if len(infinite := np.flatnonzero(self.values == end)):
+                is_nearest = (kind in LARGER_IS_CLOSER) == (end > 0)
+                where = f" ({describe_rows([int(infinite[0])])})"
+                about = {"accepted": "every" if is_nearest else "no", "first": where}
+                notes.append(Message("infinite-scores", scores=len(infinite), **about))
         if self.templates is None:
             if rules.unordered:
                 raise DataError(
@@ -264,8 +268,7 @@ class PairList:
             codes = None if self.people is None else self.codes
             scored = Scored.of_pairs(self, kind, codes)
             confirm_names(scored, partner, self.templates.values, shared=rules.shared)
-        listed = ListedTemplates(self.templates, self.values, self.genuine, rules, describe_rows)
-        is_attempt, further_notes = listed.attempts()
+        is_attempt, further_notes = _attempts_of_templates(self, rules, describe_rows)
         if of_somebody is not None:
             is_attempt = of_somebody if is_attempt is None else is_attempt & of_somebody
         return is_attempt, notes + further_notes
@@ -401,22 +404,13 @@ class ListRules:
         return cls(keep_words, unordered, shared)
 
 
-class _SameTemplates(NamedTuple):
-    """Lines with the same templates: the rows of a first and of a later line, int64 (k,)."""
-
-    first: np.ndarray
-    later: np.ndarray
-
-    @classmethod
-    def with_equal_keys(cls, keys: np.ndarray) -> Self:
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        is_first = np.append(True, keys[1:] != keys[:-1])
-        first = order[is_first][np.cumsum(is_first) - 1]
-        return cls(first[~is_first], order[~is_first])
-
-    def select(self, is_chosen: np.ndarray) -> Self:
-        return type(self)(self.first[is_chosen], self.later[is_chosen])
+def _listed_again(keys: np.ndarray) -> np.ndarray:
+    """Return the rows of lines with equal keys, int64 (2, k): the first one, and each later one."""
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    is_first = np.append(True, keys[1:] != keys[:-1])
+    first = order[is_first][np.cumsum(is_first) - 1]
+    return np.stack([first, order])[:, ~is_first]
 
 
 # The low bits of the key of a pair: its class, and above it the order of its names.
@@ -424,177 +418,159 @@ _CLASS_BITS = 1
 _ORDER_AND_CLASS_BITS = 2
 
 
-@dataclass(frozen=True, eq=False)
-class ListedTemplates:
-    """The pairs of a list whose templates have names."""
+def _attempts_of_templates(
+    pairs: PairList, rules: ListRules, describe_rows: DescribeRows
+) -> tuple[np.ndarray | None, list[Message]]:
+    """Return which pairs of named templates are attempts (None: all), and notes on the others."""
+    names, values, genuine = pairs.templates, pairs.values, pairs.genuine
+    assert names is not None
 
-    names: CodedSides
-    values: np.ndarray  # (p,)
-    genuine: np.ndarray  # bool (p,)
-    rules: ListRules
-    describe_rows: DescribeRows
+    def described(lines: np.ndarray, scores: bool = False) -> tuple[str, str]:
+        """Return how many pairs have lines (2, k) that are listed again, and some of the lines."""
+        first_rows, line = np.unique(lines[0], return_index=True)
+        examples = []
+        for row, later in zip(first_rows[:_EXAMPLES], lines[1, line[:_EXAMPLES]], strict=True):
+            text = describe_rows([int(row), int(later)])
+            if scores:
+                text += f": {float(values[row])!r} and {float(values[later])!r}"
+            name, other_name = names.values[names.a[row]], names.values[names.b[row]]
+            examples.append(f"{name!r} and {other_name!r} ({text})")
+        number = len(first_rows)
+        ending = " and others" if number > len(examples) else ""
+        are = "is" if number == 1 else "are"
+        return f"{counted(number, 'pairs')} {are}", f"{', '.join(examples)}{ending}"
 
-    def attempts(self) -> tuple[np.ndarray | None, list[Message]]:
-        """Return which pairs are attempts (None: all), and notes on the pairs left out."""
-        names, rules = self.names, self.rules
-        pairs, in_both_orders, any_repeated, any_contradictory = self._counts()
-        is_kept = np.ones(len(names), dtype=bool)
-        repeated = merged = rounded = 0  # lines that are left out, and merged ones with rounding
-        leaves_out = any_repeated and "repeated" not in rules.keep
-        merges = rules.unordered and in_both_orders > 0
-        if any_contradictory or leaves_out or merges:
-            keys = self._keys()
-            same_templates = _SameTemplates.with_equal_keys(keys >> _ORDER_AND_CLASS_BITS)
-            has_other_class = (
-                self.genuine[same_templates.later] != self.genuine[same_templates.first]
-            )
-            number, examples = self._described(same_templates.select(has_other_class))
-            if number:
-                raise DataError(
-                    f"{_number(number, 'pairs')} both genuine and impostor: {examples}; give each "
-                    "pair of templates one class"
-                )
-            different = []  # lines of the same templates with other scores
-            if leaves_out:
-                lines = _SameTemplates.with_equal_keys(keys >> _CLASS_BITS)
-                is_kept[lines.later] = False
-                repeated = len(lines.later)
-                score, later_score = self.values[lines.first], self.values[lines.later]
-                have_failed = np.isnan(score) & np.isnan(later_score)
-                different.append(lines.select((score != later_score) & ~have_failed))
-            if merges:
-                lines = same_templates.select(is_kept[same_templates.later])
-                rows, merged_different, rounded = self._merged(lines)
-                is_kept[rows] = False
-                merged = len(rows)
-                different.append(merged_different)
-            if different:
-                lines = _SameTemplates(*map(np.concatenate, zip(*different, strict=True)))
-                self._refuse_two_scores(lines)
-        itself = np.flatnonzero((names.a == names.b) & is_kept)
-        impostors = itself[~self.genuine[itself]].tolist()
-        if impostors:
-            compare = "compares" if len(impostors) == 1 else "compare"
+    distinct, in_both_orders, any_repeated, any_contradictory = _counts(
+        names, genuine, rules.unordered
+    )
+    is_kept = np.ones(len(names), dtype=bool)
+    repeated = merged = rounded = 0  # lines that are left out, and merged ones with rounding
+    leaves_out = any_repeated and "repeated" not in rules.keep
+    merges = rules.unordered and in_both_orders > 0
+    if any_contradictory or leaves_out or merges:
+        keys = _keys(names, genuine)
+        same_templates = _listed_again(keys >> _ORDER_AND_CLASS_BITS)
+        first, later = same_templates
+        contradictory = same_templates[:, genuine[later] != genuine[first]]
+        if contradictory.size:
+            number_are, examples = described(contradictory)
             raise DataError(
-                f"{counted(len(impostors), 'impostor pairs')} {compare} a template with itself "
-                f"({_first(len(impostors), self.describe_rows, impostors[:_EXAMPLES])}); correct "
-                "the list, or give each template its own name"
+                f"{number_are} both genuine and impostor: {examples}; give each pair of templates "
+                "one class"
             )
-        keeps_self = "self" in rules.keep
-        is_kept[itself] = keeps_self
-        if not is_kept.any():
-            raise DataError(
-                "every pair compares a template with itself, which is not an attempt; give "
-                '`keep="self"` to count such pairs'
-            )
-
-        notes = []
-        if repeated:
-            option = '; `keep="repeated"` counts each line'
-            notes.append(Message("repeated-pairs", pairs=repeated, how="", option=option))
-        if len(itself) and not keeps_self:
-            about = {"comparisons": len(itself), "option": '`keep="self"`'}
-            notes.append(Message("self-comparisons-left-out", **about))
-        pairs -= len(np.unique(names.a[itself]))
-        if merged:
-            order_in_words = " in the other order"
-            if rounded:
-                order_in_words += f" ({rounded:,} with a score that differs by rounding)"
-            notes.append(Message("repeated-pairs", pairs=merged, how=order_in_words, option=""))
-        # In a list that was drawn by chance, some pairs are listed in both orders; a note is due
-        # where nearly all pairs are.
-        elif not rules.unordered and MOSTLY * pairs <= in_both_orders < pairs:
-            numbers = {"one_order": pairs - in_both_orders, "pairs": pairs}
-            consequence = ", the others in both, as two attempts each"
-            option = "`unordered=True`"
-            about = {"consequence": consequence, "option": option}
-            notes.append(Message("pairs-in-one-order", **numbers, **about))
-        return (None if is_kept.all() else is_kept), notes
-
-    def _counts(self) -> tuple[int, int, bool, bool]:
-        """Count the pairs of the list, whatever the order of their names.
-
-        Returned are the numbers of distinct pairs and of pairs that are listed in both orders, and
-        whether any pair is listed again in the same order, or is both genuine and impostor.
-        """
-        # A table of all templates, unless it is too large, is several times faster than sorting.
-        size, lines = len(self.names.values), len(self.names)
-        if size * size <= _CELLS_PER_PAIR * lines:
-            table = np.zeros((size, size), dtype=np.uint8)
-            table[self.names.a, self.names.b] = 1 + self.genuine
-            is_repeated = np.count_nonzero(table) < lines
-            # 3: the bits of both classes
-            if not is_repeated and not ((table | table.T) == 3).any():
-                mirrored = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
-                if not mirrored or not self.rules.unordered:
-                    return lines - int(mirrored) // 2, int(mirrored) // 2, False, False
-        keys = np.sort(self._keys())
-        change = keys[1:] ^ keys[:-1]
-        has_same_names = change >> _ORDER_AND_CLASS_BITS == 0
-        has_same_order = change >> _CLASS_BITS == 0
-        has_other_class = has_same_names & (change & 1).astype(bool)
-        return (
-            len(keys) - int(has_same_names.sum()),
-            int((has_same_names & ~has_same_order).sum()),
-            bool(has_same_order.any()),
-            bool(has_other_class.any()),
-        )
-
-    def _keys(self) -> np.ndarray:
-        """Return keys of the pairs, int64 (p,): both names in any order, their order, the class."""
-        first, second = self.names.a, self.names.b
-        keys = np.minimum(first, second).astype(np.int64) * len(self.names.values)
-        keys += np.maximum(first, second)
-        for bit in (first > second, self.genuine):
-            keys <<= 1
-            keys += bit
-        return keys
-
-    def _merged(self, lines: _SameTemplates) -> tuple[np.ndarray, _SameTemplates, int]:
-        """Merge the lines of pairs that are listed in the other order as the same attempt.
-
-        Returned are the rows that are left out, the lines whose scores differ, and the number of
-        lines whose scores differ by rounding. The line with its names in natural order is kept.
-        """
-        first_score = self.values[lines.first].astype(np.float64)
-        later_score = self.values[lines.later].astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            gap = np.where(first_score == later_score, 0.0, np.abs(first_score - later_score))
-        gap[np.isnan(first_score) & np.isnan(later_score)] = 0.0
-        largest = np.abs(self.values[np.isfinite(self.values)]).max(initial=0.0)
-        is_different = ~(gap <= _ROUNDING * float(largest))
-        place = natural_places(as_objects(list(self.names.values)))
-        is_descending = place[self.names.a[lines.first]] > place[self.names.b[lines.first]]
-        rows = np.where(is_descending, lines.first, lines.later)
-        return rows, lines.select(is_different), int((gap[~is_different] > 0).sum())
-
-    def _refuse_two_scores(self, lines: _SameTemplates) -> None:
-        number, examples = self._described(lines, scores=True)
-        if number:
+        different = [same_templates[:, :0]]  # lines of the same templates with other scores
+        if leaves_out:
+            lines = _listed_again(keys >> _CLASS_BITS)
+            first, later = lines
+            is_kept[later] = False
+            repeated = len(later)
+            have_failed = np.isnan(values[first]) & np.isnan(values[later])
+            different.append(lines[:, (values[first] != values[later]) & ~have_failed])
+        if merges:  # pairs that are listed in the other order as the same attempt
+            lines = same_templates[:, is_kept[same_templates[1]]]
+            score, later_score = values[lines].astype(np.float64)
+            with np.errstate(invalid="ignore"):
+                gap = np.where(score == later_score, 0.0, np.abs(score - later_score))
+            gap[np.isnan(score) & np.isnan(later_score)] = 0.0
+            largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+            is_different = ~(gap <= _ROUNDING * float(largest))
+            different.append(lines[:, is_different])
+            rounded = int((gap[~is_different] > 0).sum())
+            # The line with its names in natural order is kept.
+            place = natural_places(as_objects(names.values))
+            first, later = lines
+            is_descending = place[names.a[first]] > place[names.b[first]]
+            is_kept[np.where(is_descending, first, later)] = False
+            merged = len(first)
+        all_different = np.concatenate(different, axis=1)
+        if all_different.size:
+            number_are, examples = described(all_different, scores=True)
             advice = 'give `keep="repeated"` if these are separate attempts'
-            if self.rules.unordered:
+            if rules.unordered:
                 advice = "leave out `unordered`, so that a-b and b-a are two attempts"
             raise DataError(
-                f"{_number(number, 'pairs')} listed more than once with different scores: "
-                f"{examples}; list each pair once, or {advice}. Where the names are those of "
-                "subjects, call their columns subject_a and subject_b in a first line"
+                f"{number_are} listed more than once with different scores: {examples}; list each "
+                f"pair once, or {advice}. Where the names are those of subjects, call their "
+                "columns subject_a and subject_b in a first line"
             )
+    itself = np.flatnonzero((names.a == names.b) & is_kept)
+    impostors = itself[~genuine[itself]].tolist()
+    if impostors:
+        compare = "compares" if len(impostors) == 1 else "compare"
+        raise DataError(
+            f"{counted(len(impostors), 'impostor pairs')} {compare} a template with itself "
+            f"({_first(len(impostors), describe_rows, impostors[:_EXAMPLES])}); correct the list, "
+            "or give each template its own name"
+        )
+    keeps_self = "self" in rules.keep
+    is_kept[itself] = keeps_self
+    if not is_kept.any():
+        raise DataError(
+            "every pair compares a template with itself, which is not an attempt; give "
+            '`keep="self"` to count such pairs'
+        )
 
-    def _described(self, lines: _SameTemplates, scores: bool = False) -> tuple[int, str]:
-        """Return the number of pairs, and examples of their lines in words."""
-        first_rows, line = np.unique(lines.first, return_index=True)
-        later_rows = lines.later[line]
-        examples = []
-        for row, later_row in zip(first_rows[:_EXAMPLES], later_rows[:_EXAMPLES], strict=True):
-            name, other_name = (
-                self.names.values[side[row]] for side in (self.names.a, self.names.b)
-            )
-            text = self.describe_rows([int(row), int(later_row)])
-            if scores:
-                text += f": {float(self.values[row])!r} and {float(self.values[later_row])!r}"
-            examples.append(f"{name!r} and {other_name!r} ({text})")
-        ending = " and others" if len(first_rows) > len(examples) else ""
-        return len(first_rows), f"{', '.join(examples)}{ending}"
+    notes = []
+    if repeated:
+        option = '; `keep="repeated"` counts each line'
+        notes.append(Message("repeated-pairs", pairs=repeated, how="", option=option))
+    if len(itself) and not keeps_self:
+        about = {"comparisons": len(itself), "option": '`keep="self"`'}
+        notes.append(Message("self-comparisons-left-out", **about))
+    distinct -= len(np.unique(names.a[itself]))
+    if merged:
+        how = " in the other order"
+        if rounded:
+            how += f" ({rounded:,} with a score that differs by rounding)"
+        notes.append(Message("repeated-pairs", pairs=merged, how=how, option=""))
+    # In a list that was drawn by chance, some pairs are listed in both orders; a note is due where
+    # nearly all pairs are.
+    elif not rules.unordered and MOSTLY * distinct <= in_both_orders < distinct:
+        numbers = {"one_order": distinct - in_both_orders, "pairs": distinct}
+        consequence = ", the others in both, as two attempts each"
+        about = {"consequence": consequence, "option": "`unordered=True`"}
+        notes.append(Message("pairs-in-one-order", **numbers, **about))
+    return (None if is_kept.all() else is_kept), notes
+
+
+def _counts(names: CodedSides, genuine: np.ndarray, unordered: bool) -> tuple[int, int, bool, bool]:
+    """Count the pairs of a list, whatever the order of their names.
+
+    Returned are the numbers of distinct pairs and of pairs that are listed in both orders, and
+    whether any pair is listed again in the same order, or is both genuine and impostor.
+    """
+    # A table of all templates, unless it is too large, is several times faster than sorting.
+    size, lines = len(names.values), len(names)
+    if size * size <= _CELLS_PER_PAIR * lines:
+        table = np.zeros((size, size), dtype=np.uint8)
+        table[names.a, names.b] = 1 + genuine
+        is_repeated = np.count_nonzero(table) < lines
+        # 3: the bits of both classes
+        if not is_repeated and not ((table | table.T) == 3).any():
+            mirrored = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
+            if not mirrored or not unordered:
+                return lines - int(mirrored) // 2, int(mirrored) // 2, False, False
+    keys = np.sort(_keys(names, genuine))
+    change = keys[1:] ^ keys[:-1]
+    has_same_names = change >> _ORDER_AND_CLASS_BITS == 0
+    has_same_order = change >> _CLASS_BITS == 0
+    has_other_class = has_same_names & (change & 1).astype(bool)
+    return (
+        len(keys) - int(has_same_names.sum()),
+        int((has_same_names & ~has_same_order).sum()),
+        bool(has_same_order.any()),
+        bool(has_other_class.any()),
+    )
+
+
+def _keys(names: CodedSides, genuine: np.ndarray) -> np.ndarray:
+    """Return keys of the pairs, int64 (p,): both names in any order, their order, the class."""
+    keys = np.minimum(names.a, names.b).astype(np.int64) * len(names.values)
+    keys += np.maximum(names.a, names.b)
+    for bit in (names.a > names.b, genuine):
+        keys <<= 1
+        keys += bit
+    return keys
 
 
 def require_classes(
@@ -634,24 +610,5 @@ def require_one_subject(
             )
 
 
-def _number(number: int, nouns: str) -> str:
-    return f"{counted(number, nouns)} {'is' if number == 1 else 'are'}"
-
-
 def _first(number: int, describe_rows: DescribeRows, rows: Sequence[int]) -> str:
     return ("first: " if number > len(rows) else "") + describe_rows(rows)
-
-
-def note_on_infinite(values: np.ndarray, kind: Kind, describe_rows: DescribeRows) -> list[Message]:
-    """Return messages on the number of infinite scores, at either end."""
-    notes = []
-    for end in (np.inf, -np.inf):
-        infinite = np.flatnonzero(values == end)
-        if len(infinite):
-            is_nearest = (kind in LARGER_IS_CLOSER) == (end > 0)
-            about = {
-                "accepted": "every" if is_nearest else "no",
-                "first": f" ({describe_rows([int(infinite[0])])})",
-            }
-            notes.append(Message("infinite-scores", scores=len(infinite), **about))
-    return notes

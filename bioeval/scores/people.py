@@ -148,26 +148,18 @@ def marking(
     return view
 
 
-class LearntFrom(NamedTuple):
-    """The fingerprint and the people of scores that a model was fitted to."""
-
-    fingerprint: str
-    people: frozenset[Any]  # empty if unknown
-
-    @classmethod
-    def from_scores(cls, scores: ScoreData) -> Self:
-        subjects = scores.subjects.tolist() if knows_people(scores) else []
-        return cls(scores.fingerprint, frozenset(map(without_type, subjects)))
-
-    def people_in(self, judged: ScoreData) -> list[Message]:
-        """Return a message if `judged` are the same scores, or have some of the same people."""
-        judged_set = self.from_scores(judged)
-        if self.fingerprint == judged_set.fingerprint:
-            return [Message("people-of-both-sets", who="all attempts")]
-        if not (shared := len(self.people & judged_set.people)):
-            return []
-        share = f"{shared:,} of {counted(len(judged_set.people), 'subjects')}"
-        return [Message("people-of-both-sets", who=share)]
+def people_of_both_sets(training: ScoreData, judged: ScoreData) -> list[Message]:
+    """Return a message if scores are judged that a model was fitted to, or some of their people."""
+    if training.fingerprint == judged.fingerprint:
+        return [Message("people-of-both-sets", who="all attempts")]
+    people, judged_people = (
+        {*map(without_type, x.subjects.tolist())} if knows_people(x) else set()
+        for x in (training, judged)
+    )
+    if not (shared := len(people & judged_people)):
+        return []
+    share = f"{shared:,} of {counted(len(judged_people), 'subjects')}"
+    return [Message("people-of-both-sets", who=share)]
 
 
 def people_of_probes(scores: ScoreData) -> np.ndarray:

@@ -26,7 +26,7 @@ from bioeval.scores.labels import normal
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_texts
 from bioeval.scores.people import knows_people, mate_cells
-from bioeval.scores.sampled import KindVerdict, copies_notes
+from bioeval.scores.sampled import copies_notes, judge_kind
 
 # Separates the names of exclusions in the one attribute that a result has for them.
 _BETWEEN_NAMES = ", "
@@ -139,13 +139,11 @@ _EXAMPLES = 3
 
 
 def notes_on_scores(scores: Scores) -> list[Message]:
-    doubt = KindVerdict.from_scores(scores).message
+    _, doubt = judge_kind(scores)
     notes = [*([] if doubt is None else [doubt]), *scores.remarks]
     # Attempts that are none, or failed.
-    if scores._incomplete is not None:
-        notes += transaction_notes(scores)
-    if scores._too_few is not None:
-        notes += too_few_notes(*claims_of_few_templates(scores), scores._too_few.needed)
+    notes += transaction_notes(scores)
+    notes += too_few_notes(*claims_of_few_templates(scores), scores._needed)
     of_tries = failures_of_tries(scores)
     if scores.nan != "raise" and any(scores.failures if of_tries is None else of_tries):
         genuine, impostor = scores.failures

@@ -8,10 +8,10 @@ comparison of the probe with its own person. The scores confirm a pairing if
   j against the partner of i, and would not be against another template of the same person, or
 - comparisons of a template with its partner have one value, which other mates rarely have.
 
-Each is unlikely by chance. Equal names that the scores deny are a question (:func:`partners`); a
-guess that they confirm is a doubt that every call reports
-(:func:`bioeval.scores.sampled.find_copies`). A comparison that
-does not exist is NaN. All values here are closeness: larger is closer, for every kind of scores.
+Each is unlikely by chance. Equal names that the scores deny are a question
+(:func:`confirm_names`); a guess that they confirm is a doubt that every call reports
+(:func:`bioeval.scores.sampled.find_copies`). A comparison that does not exist is NaN. All values
+here are closeness: larger is closer, for every kind of scores.
 """
 
 from __future__ import annotations
@@ -180,57 +180,7 @@ def people_of(codes: Codes) -> tuple[np.ndarray, np.ndarray]:
 # ------------------------------------------------------------------------------- equal names
 
 
-class _Evidence(NamedTuple):
-    """What the scores say of a pairing of rows (r,)."""
-
-    rows: np.ndarray
-    own: np.ndarray  # (r,): the closeness of each row to its partner
-    equal_vectors: float  # the share of rows whose vector is that of the partner; NaN: unknown
-    is_symmetric: bool
-    is_told: bool  # whether scores of two templates of one person would not be symmetric
-    has_one_value: bool
-    is_order: bool = False  # places in lists differ, even of the same template
-
-    @property
-    def verdict(self) -> str:
-        """Return "one" template, "two", or "open": what coarse and saturated scores do not deny."""
-        if not np.isnan(self.equal_vectors):
-            return "one" if self.equal_vectors >= _NEARLY_ALL else "two"
-        if (self.is_symmetric and self.is_told) or self.has_one_value:
-            return "one"
-        compared = int(np.isfinite(self.own).sum())
-        if not compared:
-            return "one"
-        is_open = self.is_symmetric or self.is_order or compared < _FEW
-        return "open" if is_open else "two"
-
-
 @np.errstate(over="ignore", invalid="ignore")
-def _evidence(scored: Scored, partner: np.ndarray) -> _Evidence:
-    """Return the evidence on a pairing; `partner` (m,) is the column that each probe is, or -1."""
-    rows = scored.sample(np.flatnonzero(partner >= 0))
-    columns = partner[rows]
-    if scored.vectors is not None:
-        probe = scored.vectors[0][rows].astype(np.float64)
-        gallery = scored.vectors[1][columns].astype(np.float64)
-        apart = np.linalg.norm(probe - gallery, axis=1)
-        is_equal = apart <= _EQUAL_VECTORS * np.linalg.norm(probe, axis=1)
-        own = -apart
-        return _Evidence(rows, own, float(is_equal.mean()), False, False, False)
-    closeness = scored.read(rows, columns, False)
-    closeness[np.isinf(closeness)] = np.nan
-    own, others = closeness.diagonal().copy(), closeness.copy()
-    np.fill_diagonal(others, np.nan)
-    mirror = _mirror(others)
-    is_symmetric = mirror.there.any() and mirror.equal.sum() >= _NEARLY_ALL * mirror.there.sum()
-    mates = scored.codes[0][rows][:, None] == scored.codes[1][columns]
-    near = _SYMMETRIC * _spread(others)
-    is_symmetric = bool(is_symmetric)
-    is_told = is_symmetric and _is_told(others, _of_others(scored, rows, columns), near)
-    has_one_value = _has_one_value(scored, own, others, mates)
-    return _Evidence(rows, own, np.nan, is_symmetric, is_told, has_one_value, scored.is_order)
-
-
 def confirm_names(
     scored: Scored, partner: np.ndarray, names: Sequence[Any], *, shared: bool | None
 ) -> tuple[bool, list[Message]]:
@@ -244,25 +194,50 @@ def confirm_names(
         return False, []
     if shared:
         return True, [Message("templates-on-both-sides", templates=number)]
-    found = _evidence(scored, partner)
-    if found.verdict == "two":
-        is_finite = np.flatnonzero(np.isfinite(found.own))
-        row = int(found.rows[is_finite[0]])
-        own = np.abs(found.own[is_finite])
-        denial = (
-            f"their {len(own):,} comparisons have {len(np.unique(own)):,} values, from "
-            f"{own.min():.6g} to {own.max():.6g}, and the scores are not symmetric"
+    rows = scored.sample(np.flatnonzero(partner >= 0))
+    columns = partner[rows]
+    is_open = False  # coarse and saturated scores do not deny the names
+    if scored.vectors is not None:
+        probe = scored.vectors[0][rows].astype(np.float64)
+        gallery = scored.vectors[1][columns].astype(np.float64)
+        own = -np.linalg.norm(probe - gallery, axis=1)
+        share = (-own <= _EQUAL_VECTORS * np.linalg.norm(probe, axis=1)).mean()
+        is_one = share >= _NEARLY_ALL
+        denial = f"{share:.0%} of them have equal embeddings"
+    else:
+        closeness = scored.read(rows, columns, False)
+        closeness[np.isinf(closeness)] = np.nan
+        own, others = closeness.diagonal().copy(), closeness
+        np.fill_diagonal(others, np.nan)
+        has_mirror, is_equal = _mirror(others)
+        is_symmetric = has_mirror.any() and is_equal.sum() >= _NEARLY_ALL * has_mirror.sum()
+        mates = scored.codes[0][rows][:, None] == scored.codes[1][columns]
+        near = _SYMMETRIC * _spread(others)
+        values = np.abs(own[np.isfinite(own)])
+        is_one = (
+            not len(values)
+            # Would scores of two templates of one person not be symmetric?
+            or (is_symmetric and _is_told(others, _of_others(scored, rows, columns), near))
+            or _has_one_value(scored, own, others, mates)
         )
-        if not np.isnan(found.equal_vectors):
-            denial = f"{found.equal_vectors:.0%} of them have equal embeddings"
+        # Places in lists differ, even of the same template.
+        is_open = not is_one and (is_symmetric or scored.is_order or len(values) < _FEW)
+        denial = ""
+        if not is_one and not is_open:
+            denial = (
+                f"their {len(values):,} comparisons have {len(np.unique(values)):,} values, from "
+                f"{values.min():.6g} to {values.max():.6g}, and the scores are not symmetric"
+            )
+    if not is_one and not is_open:
+        name = plain(names[int(rows[np.flatnonzero(np.isfinite(own))[0]])])
         raise DataError(
-            f"{number:,} templates have one name on both sides, such as {plain(names[row])!r}, but "
-            f"by the scores they are not the same templates: {denial}. Three answers: "
-            "names with their folders; `names=None`, if equal names are two templates; "
-            "`shared=True`, if they are one"
+            f"{number:,} templates have one name on both sides, such as {name!r}, but by the "
+            f"scores they are not the same templates: {denial}. Three answers: names with their "
+            "folders; `names=None`, if equal names are two templates; `shared=True`, if they are "
+            "one"
         )
     about: dict[str, Any] = {"templates": number}
-    if found.verdict == "open":
+    if is_open:
         about["how"] = "the scores are too coarse to confirm that these are the same templates"
     return True, [Message("templates-on-both-sides", **about)]
 
@@ -333,18 +308,19 @@ def _in_mirror_group(
     # Of one set, a guess may be a row itself.
     own = scored.partner[rows]
     m[(own[:, None] == guess) | (guess[:, None] == own)] = np.nan
-    mirror = _mirror(m)
-    if mirror.equal.sum(axis=1).max(initial=0) < 2:
+    has_mirror, is_equal = _mirror(m)
+    if is_equal.sum(axis=1).max(initial=0) < 2:
         return none  # nearly always: no need to look whether the equal values are rare
     is_rare = _rare(m)
-    mirror = mirror.where(is_rare | is_rare.T)
-    degree = mirror.equal.sum(axis=1)
+    is_rare |= is_rare.T
+    has_mirror, is_equal = has_mirror & is_rare, is_equal & is_rare
+    degree = is_equal.sum(axis=1)
     chosen = degree >= max(2, degree.max(initial=0) / 2)
     both = chosen[:, None] & chosen
-    inside, outside = mirror.there & both, mirror.there & ~both
-    if not inside.any() or mirror.equal[inside].mean() < 0.9:
+    inside, outside = has_mirror & both, has_mirror & ~both
+    if not inside.any() or is_equal[inside].mean() < 0.9:
         return none
-    if outside.any() and mirror.equal[outside].mean() > _BY_CHANCE:
+    if outside.any() and is_equal[outside].mean() > _BY_CHANCE:
         return none
     other = _of_others(scored, rows[chosen], guess[chosen], block[chosen])
     group = m[np.ix_(chosen, chosen)]
@@ -454,20 +430,11 @@ def refuse_other_order(scored: Scored, labels: np.ndarray, other_order: np.ndarr
 # ----------------------------------------------------------------------- symmetry and rarity
 
 
-class _Mirror(NamedTuple):
-    """Which cells of a square matrix (r, r) have a mirror image, and which equal it."""
-
-    there: np.ndarray
-    equal: np.ndarray
-
-    def where(self, cells: np.ndarray) -> _Mirror:
-        return _Mirror(self.there & cells, self.equal & cells)
-
-
-def _mirror(m: np.ndarray) -> _Mirror:
+def _mirror(m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which cells of a square matrix (r, r) have a mirror image, and which equal it."""
     with np.errstate(invalid="ignore"):
         gap = np.abs(m - m.T)
-    return _Mirror(np.isfinite(gap), gap <= _SYMMETRIC * _spread(m))
+    return np.isfinite(gap), gap <= _SYMMETRIC * _spread(m)
 
 
 def _spread(values: np.ndarray) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 from weakref import WeakKeyDictionary
 
@@ -128,40 +127,31 @@ _LEAST_PEOPLE = 16
 KIND_DOUBTS = ("near-chance", "labels-wrong", "kind-wrong", "kind-or-classes-wrong")
 
 
-@dataclass(frozen=True)
-class KindVerdict:
-    """The verdict on the kind of scores: "ok", a warning or an error with its message."""
-
-    severity: Literal["ok", "warning", "error"]
-    message: Message | None = None
-
-    @classmethod
-    def from_scores(cls, scores: Scores) -> Self:
-        """Judge a sample of the attempts; ranks and top-K lists cannot be judged and are "ok"."""
-        if scores.kind == "order" or scores.layout == "top-k":
-            return cls("ok")
-        sample = SampledAttempts.from_scores(scores)
-        if sample is None or not len(sample.genuine) or not len(sample.impostor):
-            return cls("ok")
-        auc = area_under_curve(sample.genuine, sample.impostor)
-        # With a metric of bioeval the kind is certain, and only labels can be wrong.
-        kind, metric, people = scores.kind, scores.metric, sample.people
-        other_kind = "distance" if kind in LARGER_IS_CLOSER else "similarity"
-        # Rounded, since the last digits of distances of embeddings depend on how they are read.
-        about: dict[str, Any] = {"kind": kind, "auc": round(auc, 4)}
-        margin = _MARGIN / math.sqrt(max(2, people))
-        if auc < (_CHANCE_OF_FUSED if scores.claims else 0.5) - margin:
-            if metric:
-                return cls("error", Message("labels-wrong", **about, metric=metric))
-            if not knows_people(scores):  # no labels make the classes, which may be exchanged
-                return cls("error", Message("kind-or-classes-wrong", **about))
-            return cls("error", Message("kind-wrong", **about, other=other_kind))
-        near_chance = 0.5 + 1.0 / (2 * math.sqrt(max(_LEAST_PEOPLE, people)))
-        if auc < near_chance:
-            if metric and auc < 0.5:
-                return cls("warning", Message("labels-wrong", **about, metric=metric))
-            return cls("warning", Message("near-chance", **about, other=other_kind))
-        return cls("ok")
+def judge_kind(scores: Scores) -> tuple[Literal["ok", "warning", "error"], Message | None]:
+    """Judge the kind by a sample of the attempts; ranks and top-K lists cannot be judged: "ok"."""
+    if scores.kind == "order" or scores.layout == "top-k":
+        return "ok", None
+    sample = SampledAttempts.from_scores(scores)
+    if sample is None or not len(sample.genuine) or not len(sample.impostor):
+        return "ok", None
+    auc = area_under_curve(sample.genuine, sample.impostor)
+    # With a metric of bioeval the kind is certain, and only labels can be wrong.
+    kind, metric, people = scores.kind, scores.metric, sample.people
+    other_kind = "distance" if kind in LARGER_IS_CLOSER else "similarity"
+    # Rounded, since the last digits of distances of embeddings depend on how they are read.
+    about: dict[str, Any] = {"kind": kind, "auc": round(auc, 4)}
+    margin = _MARGIN / math.sqrt(max(2, people))
+    if auc < (_CHANCE_OF_FUSED if scores.claims else 0.5) - margin:
+        if metric:
+            return "error", Message("labels-wrong", **about, metric=metric)
+        if not knows_people(scores):  # no labels make the classes, which may be exchanged
+            return "error", Message("kind-or-classes-wrong", **about)
+        return "error", Message("kind-wrong", **about, other=other_kind)
+    if auc >= 0.5 + 1.0 / (2 * math.sqrt(max(_LEAST_PEOPLE, people))):
+        return "ok", None
+    if metric and auc < 0.5:
+        return "warning", Message("labels-wrong", **about, metric=metric)
+    return "warning", Message("near-chance", **about, other=other_kind)
 
 
 def area_under_curve(genuine: np.ndarray, impostor: np.ndarray) -> float:

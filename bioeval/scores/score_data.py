@@ -29,8 +29,6 @@ from bioeval.scores.top_k import TopKLists
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bioeval.scores.distances import FewTemplates
-
 
 # Arrays that are read-only in all scores, also in copies and after unpickling.
 _FIXED = ("probe_labels", "gallery_labels", "probe_ids", "gallery_ids")
@@ -72,10 +70,10 @@ class ScoreData:
     claims_title = ""
     #: The largest number of tries of an attempt.
     tries = 1
-    #: The identities of the row and the column of claims that lack tries, int64 (k, 2).
-    _incomplete: np.ndarray | None = None
-    #: Claims that have fewer templates than their fusion needs.
-    _too_few: FewTemplates | None = None
+    #: The identities of the row and the column, int64 (k, 2), of claims that lack tries, and of
+    #: claims that have fewer templates than their fusion needs.
+    _incomplete = _too_few = np.zeros((0, 2), dtype=np.int64)
+    _needed = 1  # templates that the fusion of claims needs
     #: The `Tries` of claims, if attempts have several.
     _tries: Any = None
     #: Remarks from reading the file or computing the scores, for every result.

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -301,9 +301,17 @@ def in_order(
             return taken
         return taken._replace(other_order=np.argsort(rows))
     if isinstance(values, NamedColumn):
-        for numbering, source in zip(own_names, values.sources, strict=False):
-            if keys.names is None and numbering_in_other_order(numbering):
-                raise other_order(source, numbering)
+        for names, source in zip(own_names, values.sources, strict=False):
+            if keys.names is None and numbering_in_other_order(names):
+                cells = [*map(plain, names.tolist())]
+                first = int(min(map(int, cells)))
+                row = next(i for i, cell in enumerate(cells) if int(cell) != first + i)
+                raise DataError(
+                    f"{source} numbers the rows in another order: row {row} has {cells[row]!r}, "
+                    f"expected {first + row}, and the scores have no names by which rows could be "
+                    "found. Sort the rows by these numbers, or drop them if the rows are in the "
+                    "order of the scores"
+                )
         values = values.values
     remarks: tuple[Message, ...] = ()
     if values is not None and not isinstance(values, str | bytes):
@@ -311,8 +319,14 @@ def in_order(
             remarks = (in_place(templates, noun, keys),)
         elif own.stated:
             remarks = (in_place(noun, templates, own),)
-    numbered = own if Keys(numbers=own_numbers).stated else keys
-    return InOrder(values, own, remarks, other_order=_by_number(numbered, is_own=numbered is own))
+    is_own = bool(Keys(numbers=own_numbers).stated)
+    numbered, other_order = own if is_own else keys, None
+    if numbered.numbers is not None and not numbered.merely_count:
+        numbers = np.asarray(numbered.numbers)
+        numbers = numbers - min(numbers, default=0)  # files may count from 1
+        if np.array_equal(np.sort(numbers), np.arange(len(numbers))):
+            other_order = np.argsort(numbers) if is_own else numbers
+    return InOrder(values, own, remarks, other_order=other_order)
 
 
 def _numbers_as_names(
@@ -346,16 +360,6 @@ def _taken(values: Any, rows: np.ndarray | None, axis: int) -> InOrder:
         index = rows if axis == 0 else (slice(None), rows)
         values = values.iloc[index] if hasattr(values, "iloc") else values[index]
     return InOrder(values, is_joined=True)
-
-
-def _by_number(keys: Keys, *, is_own: bool) -> np.ndarray | None:
-    """Return the order by numbers of values that were taken by place; see :class:`InOrder`."""
-    if keys.numbers is None or keys.merely_count:
-        return None
-    numbers = np.asarray(keys.numbers) - min(keys.numbers, default=0)  # files may count from 1
-    if not np.array_equal(np.sort(numbers), np.arange(len(numbers))):
-        return None
-    return np.argsort(numbers) if is_own else numbers
 
 
 def _may_be_names_of(names: pd.Index, own_names: pd.Index) -> bool:
@@ -445,12 +449,9 @@ def table_in_order(table: Any, sides: Sequence[Keys], noun: str) -> InOrder:
 # ------------------------------------------------------------------------- rows of two systems
 
 
-class CommonRows(NamedTuple):
-    """Rows, columns or pairs that two systems have in common."""
-
-    chosen: np.ndarray | None  # int64, of the first system; None: all, in the order given
-    other_chosen: np.ndarray | None  # of the second system, in the order of the first
-    remarks: list[Message]
+#: The rows, columns or pairs that two systems have in common, int64, in the order of the first, of
+#: the first system and of the second (None: all, in the order given), and remarks.
+CommonRows = tuple[np.ndarray | None, np.ndarray | None, list[Message]]
 
 
 def common_rows(keys: Keys, other_keys: Keys, noun: str, systems: Sequence[str]) -> CommonRows:
@@ -463,7 +464,7 @@ def common_rows(keys: Keys, other_keys: Keys, noun: str, systems: Sequence[str])
     if keys.numbers is not None and other_keys.numbers is not None:
         numbers, other_numbers = keys.numbers, other_keys.numbers
         if np.array_equal(numbers, other_numbers):
-            return CommonRows(None, None, [])
+            return None, None, []
         if len(numbers) != len(other_numbers) and min(keys, other_keys, key=len).merely_count:
             raise DataError(
                 f"the systems have {counted(len(numbers), noun)} ({systems[0]}) and "
@@ -473,9 +474,9 @@ def common_rows(keys: Keys, other_keys: Keys, noun: str, systems: Sequence[str])
             )
         return common_names(as_names(numbers), as_names(other_numbers), noun, systems)
     if bool(keys.stated) == bool(other_keys.stated):
-        return CommonRows(None, None, [])
+        return None, None, []
     stated, (keyed, other) = (keys, systems) if keys.stated else (other_keys, systems[::-1])
-    return CommonRows(None, None, [in_place(keyed, other, stated)])
+    return None, None, [in_place(keyed, other, stated)]
 
 
 def common_names(
@@ -497,7 +498,7 @@ def common_names(
         )
     lacking = [len(names) - len(common), len(other_names) - len(common)]
     notes = [not_in_common(noun, systems, lacking)] if any(lacking) else []
-    return CommonRows(common, other_place[common], notes)
+    return common, other_place[common], notes
 
 
 def not_in_common(noun: str, systems: Sequence[str], lacking: Sequence[int]) -> Message:
@@ -516,27 +517,23 @@ def probes_first(values: Any, labels: Sequence[Any] = (None, None)) -> Any:
     if not isinstance(dims, tuple) or len(dims) != 2:
         return values
     of_labels = [next(iter(getattr(x, "dims", None) or ()), None) for x in labels]
-    sides = [_side_of(dim, of_labels) for dim in dims]
+    sides = []  # 0 for a dimension of probes, 1 for one of the gallery, None for another name
+    for dim in dims:
+        by_word = next((i for i, x in enumerate(_DIMENSIONS) if str(dim).casefold() in x), None)
+        tells = of_labels[0] != of_labels[1] and dim in of_labels
+        by_labels = of_labels.index(dim) if tells else None
+        if None not in (by_word, by_labels) and by_word != by_labels:
+            raise DataError(
+                f"the dimension {dim!r} is that of the labels of the other side; give `labels` of "
+                "the probes, and `gallery_labels` of the gallery"
+            )
+        sides.append(by_labels if by_word is None else by_word)
     if None not in sides and sides[0] == sides[1]:
         raise DataError(
             f"the dimensions {dims[0]!r} and {dims[1]!r} are both of the "
             f"{('probes', 'gallery')[sides[0] or 0]}; expected one of probes and one of the gallery"
         )
     return values.transpose(*dims[::-1]) if sides[0] == 1 or sides[1] == 0 else values
-
-
-def _side_of(dim: Any, of_labels: Sequence[Any]) -> int | None:
-    """Return 0 for a dimension of probes, 1 for one of the gallery, None for another name."""
-    by_word = next((i for i, x in enumerate(_DIMENSIONS) if str(dim).casefold() in x), None)
-    by_labels = None
-    if of_labels[0] != of_labels[1] and dim in of_labels:
-        by_labels = of_labels.index(dim)
-    if None not in (by_word, by_labels) and by_word != by_labels:
-        raise DataError(
-            f"the dimension {dim!r} is that of the labels of the other side; give `labels` of the "
-            "probes, and `gallery_labels` of the gallery"
-        )
-    return by_labels if by_word is None else by_word
 
 
 def columns_in_order_of_rows(values: Any, labels: Any) -> Any:
@@ -700,16 +697,13 @@ def refuse_other_orders(columns: Mapping[str, Any], names: pd.Index | None) -> N
     texts = {x: y for x, column in columns.items() if (y := distinct_texts(x, column))}
     if names is not None and not names.isna().any():
         texts = {"": names.tolist(), **texts}
-    for column, other_column in combinations(texts, 2):
-        texts_of_column = texts[column]
-        other_texts = texts[other_column]
-        if texts_of_column != other_texts and {*texts_of_column} == {*other_texts}:
+    for (column, first), (other_column, other) in combinations(texts.items(), 2):
+        if first != other and {*first} == {*other}:
             named = f"the column {column!r}" if column else "the names of the templates"
             raise DataError(
                 f"the column {other_column!r} holds the same texts as {named}, each once, in "
-                f"another order: {other_texts[0]!r} in row 0, and {texts_of_column[0]!r}. Do they "
-                "name templates? Say "
-                f'`names="{other_column}"` if they do, or `names=None` if they do not'
+                f"another order: {other[0]!r} in row 0, and {first[0]!r}. Do they name templates? "
+                f'Say `names="{other_column}"` if they do, or `names=None` if they do not'
             )
 
 
@@ -736,21 +730,19 @@ def refuse_unknown_names(
     texts, other_texts = (
         {
             x: y
-            for x, y in ((x, distinct_texts(x, y)) for x, y in meta.items())
-            if y and not are_subjects(Keys(as_names(meta[x])), people)
+            for x in meta
+            if (y := distinct_texts(x, meta[x])) and not are_subjects(Keys(as_names(y)), people)
         }
         for meta, people in zip((probe, gallery), labels, strict=True)
     )
-    for column, probe_texts in texts.items():
-        for other_column, gallery_texts in other_texts.items():
-            smaller, larger = sorted(({*probe_texts}, {*gallery_texts}), key=len)
-            if smaller <= larger:
-                raise DataError(
-                    f"the column {column!r} of the probes and {other_column!r} of the gallery hold "
-                    f"the same texts, each once, such as {probe_texts[0]!r}: do they name "
-                    "templates? Say "
-                    f'`names="{column}"` if they do, or `names=None` if they do not'
-                )
+    for (column, first), (other_column, other) in product(texts.items(), other_texts.items()):
+        smaller, larger = sorted(({*first}, {*other}), key=len)
+        if smaller <= larger:
+            raise DataError(
+                f"the column {column!r} of the probes and {other_column!r} of the gallery hold the "
+                f"same texts, each once, such as {first[0]!r}: do they name templates? Say "
+                f'`names="{column}"` if they do, or `names=None` if they do not'
+            )
 
 
 # ------------------------------------------------------------------------- numbers in files
@@ -770,15 +762,3 @@ def numbering_in_other_order(values: Any) -> bool:
     first = min(numbers)
     counted = range(first, first + len(numbers)) if first in (0, 1) else range(0)
     return sorted(numbers) == [*counted] != numbers
-
-
-def other_order(where: str, values: Any) -> DataError:
-    """Return the error of rows that have no names, and are numbered otherwise by `where`."""
-    cells = [*map(plain, np.asarray(values).tolist())]
-    first = int(min(map(int, cells)))
-    row = next(i for i, cell in enumerate(cells) if int(cell) != first + i)
-    return DataError(
-        f"{where} numbers the rows in another order: row {row} has {cells[row]!r}, expected "
-        f"{first + row}, and the scores have no names by which rows could be found. Sort the rows "
-        "by these numbers, or drop them if the rows are in the order of the scores"
-    )

@@ -276,16 +276,41 @@ def simulate(
                     f"{model!r}"
                 )
     chosen: dict[str, Any] = {x: value for x, value in options[model].items() if value is not None}
-    if model == "gaussian-scores":
-        shifts = {name: chosen.pop(name, 0.0) for name in animals}
-        return _gaussian_scores(design_of(**of_people), kind, shifts, **chosen)
-    if kind != "distance":
-        raise DataError(
-            f"`kind` is {received(kind)}; embeddings are compared by distances. "
-            'Expected "distance", or `model="gaussian-scores"`'
-        )
-    metric = chosen.pop("metric", "l2")
-    return simulate_embeddings(**of_people, **chosen).scores(metric)
+    if model == "gaussian-embeddings":
+        if kind != "distance":
+            raise DataError(
+                f"`kind` is {received(kind)}; embeddings are compared by distances. "
+                'Expected "distance", or `model="gaussian-scores"`'
+            )
+        metric = chosen.pop("metric", "l2")
+        return simulate_embeddings(**of_people, **chosen).scores(metric)
+
+    # Each score is drawn by itself.
+    people, seed, sides = _samples_of_people(**of_people)
+    d_prime = require_number("d_prime", chosen.get("d_prime", 2.0), low=0.0)
+    genuine_sd = require_number("genuine_sd", chosen.get("genuine_sd", 1.0), above=0.0)
+    goat, wolf, lamb = (
+        require_number(name, chosen.get(name, 0.0), low=0.0) * Stream(seed, key).normals(people)
+        for key, name in enumerate(animals, _OFFSETS)
+    )
+    shift = d_prime * float(np.sqrt((1.0 + genuine_sd * genuine_sd) / 2.0))
+    rows, columns = sides[-1], sides[0]
+    size = f"{len(rows):,} x {len(columns):,} scores"
+    require_memory(4 * len(rows) * len(columns), size, FEWER)
+    values = np.empty((len(rows), len(columns)), dtype=np.float32)
+    stream = Stream(seed, _SCORES)
+    for low, high in row_spans(len(rows), len(columns), _DRAWN_AT_ONCE):
+        person = rows.person[low:high, None]
+        distances = stream.normals(len(person), len(columns))
+        genuine = person == columns.person
+        distances[genuine] = distances[genuine] * genuine_sd - shift
+        distances += np.where(genuine, goat[person], -wolf[person] - lamb[columns.person])
+        # With the same seed, similarities are exactly the negative distances.
+        values[low:high] = distances if kind == "distance" else -distances
+    gallery: dict[str, Any] = {}
+    if len(sides) > 1:
+        gallery = {"gallery_labels": columns.labels, "gallery_meta": columns.meta}
+    return Scores(values, rows.labels, kind=kind, probe_meta=rows.meta, name="simulated", **gallery)
 
 
 def simulate_embeddings(
@@ -333,7 +358,7 @@ session_sd, cameras, camera_sd, first_subject, random_state
     >>> population.meta["session"].tolist()
     [1, 2, 1, 2, 1, 2]
     """
-    design = design_of(
+    people, seed, sides = _samples_of_people(
         n_subjects,
         n_templates,
         layout,
@@ -346,22 +371,39 @@ session_sd, cameras, camera_sd, first_subject, random_state
     )
     dimensions = require_integer("dimensions", dimensions, low=1)
     between = require_number("between", between, low=0.0, high=_MOST_SD)
-    sd_within = _sd_within_people(within, design.people)
-    sd_of_sessions = _sd_of_offsets("session", session_sd, sessions)
-    sd_of_cameras = _sd_of_offsets("camera", camera_sd, cameras)
+    try:
+        sd_within = require_numbers("within", within)
+    except DataError:
+        sd_within = np.array(np.nan)
+    if sd_within.ndim > 1 or not ((sd_within >= 0.0) & (sd_within <= _MOST_SD)).all():
+        raise DataError(f"`within` is {received(within)}; expected numbers in [0, {_MOST_SD:g}]")
+    if sd_within.ndim == 1 and len(sd_within) != people:
+        raise DataError(
+            f"`within` has {len(sd_within)} values; expected 1, or {people}, one per person"
+        )
+    sd_within = np.broadcast_to(sd_within, (people,))
+    sd_of_offsets = []
+    for noun, sd, number in (
+        ("session", session_sd, sessions),
+        ("camera", camera_sd, cameras),
+    ):
+        name = f"{noun}_sd"
+        if number is None and sd is not None:
+            raise DataError(f"{name} is {received(sd)} without {noun}s; expected both or neither")
+        checked = require_number(name, 0.3 if sd is None else sd, low=0.0, high=_MOST_SD)
+        sd_of_offsets.append(0.0 if number is None else checked)
 
     # The means of which a template is the sum, besides its noise.
-    sides, seed = design.sides, design.seed
-    samples, session_count = sum(map(len, sides)), design.sessions or 1
+    samples, session_count = sum(map(len, sides)), sessions or 1
     # Centres and offsets take 8 bytes a feature; embeddings 4, and 8 more when they are compared.
-    bytes_per_dimension = 8 * design.people * (1 + session_count) + 16 * samples
+    bytes_per_dimension = 8 * people * (1 + session_count) + 16 * samples
     needed = bytes_per_dimension * dimensions + TEMPLATE_BYTES * samples
     require_memory(needed, f"embeddings of {samples:,} templates", FEWER)
-    centres = between * Stream(seed, _CENTRES).normals(design.people, dimensions)
-    session_offsets = Stream(seed, _SESSIONS).normals(design.people, session_count, dimensions)
-    session_offsets *= sd_of_sessions if design.sessions is not None else 0.0
-    camera_offsets = Stream(seed, _CAMERAS).normals(design.cameras or 1, dimensions)
-    camera_offsets *= sd_of_cameras if design.cameras is not None else 0.0
+    centres = between * Stream(seed, _CENTRES).normals(people, dimensions)
+    session_offsets = Stream(seed, _SESSIONS).normals(people, session_count, dimensions)
+    session_offsets *= sd_of_offsets[0]
+    camera_offsets = Stream(seed, _CAMERAS).normals(cameras or 1, dimensions)
+    camera_offsets *= sd_of_offsets[1]
 
     embeddings = np.empty((samples, dimensions), dtype=np.float32)
     begin = 0  # of a side
@@ -382,71 +424,10 @@ session_sd, cameras, camera_sd, first_subject, random_state
     return Population(
         embeddings=embeddings,
         labels=np.concatenate([side.labels for side in sides]),
-        enrolled=np.arange(samples) < len(design.gallery),
-        meta={x: np.concatenate([side.meta[x] for side in sides]) for x in design.gallery.meta},
+        enrolled=np.arange(samples) < len(sides[0]),
+        meta={x: np.concatenate([side.meta[x] for side in sides]) for x in sides[0].meta},
         centres=centres,
         layout=layout,
-    )
-
-
-def _sd_of_offsets(noun: str, sd: float | None, number: int | None) -> float:
-    name = f"{noun}_sd"
-    if number is None and sd is not None:
-        raise DataError(f"{name} is {received(sd)} without {noun}s; expected both or neither")
-    return require_number(name, 0.3 if sd is None else sd, low=0.0, high=_MOST_SD)
-
-
-def _sd_within_people(value: Any, people: int) -> np.ndarray:
-    try:
-        array = require_numbers("within", value)
-    except DataError:
-        array = np.array(np.nan)
-    if array.ndim > 1 or not ((array >= 0.0) & (array <= _MOST_SD)).all():
-        raise DataError(f"`within` is {received(value)}; expected numbers in [0, {_MOST_SD:g}]")
-    if array.ndim == 1 and len(array) != people:
-        raise DataError(
-            f"`within` has {len(array)} values; expected 1, or {people}, one per person"
-        )
-    return np.broadcast_to(array, (people,))
-
-
-def _gaussian_scores(
-    design: Design,
-    kind: ValuedKind,
-    animals: dict[str, float],
-    d_prime: float = 2.0,
-    genuine_sd: float = 1.0,
-) -> Scores:
-    """Draw each score by itself; `animals` are `goat_sd`, `wolf_sd` and `lamb_sd` of `simulate`."""
-    require_number("d_prime", d_prime, low=0.0)
-    require_number("genuine_sd", genuine_sd, above=0.0)
-    goat, wolf, lamb = (
-        require_number(name, sd, low=0.0) * Stream(design.seed, key).normals(design.people)
-        for key, (name, sd) in enumerate(animals.items(), _OFFSETS)
-    )
-    shift = d_prime * float(np.sqrt((1.0 + genuine_sd * genuine_sd) / 2.0))
-    columns = design.gallery
-    rows = columns if design.probes is None else design.probes
-    gallery_side: dict[str, Any] = {"gallery_labels": columns.labels, "gallery_meta": columns.meta}
-    size = f"{len(rows):,} x {len(columns):,} scores"
-    require_memory(4 * len(rows) * len(columns), size, FEWER)
-    values = np.empty((len(rows), len(columns)), dtype=np.float32)
-    stream = Stream(design.seed, _SCORES)
-    for low, high in row_spans(len(rows), len(columns), _DRAWN_AT_ONCE):
-        person = rows.person[low:high, None]
-        distances = stream.normals(len(person), len(columns))
-        genuine = person == columns.person
-        distances[genuine] = distances[genuine] * genuine_sd - shift
-        distances += np.where(genuine, goat[person], -wolf[person] - lamb[columns.person])
-        # With the same seed, similarities are exactly the negative distances.
-        values[low:high] = distances if kind == "distance" else -distances
-    return Scores(
-        values,
-        rows.labels,
-        kind=kind,
-        probe_meta=rows.meta,
-        name="simulated",
-        **({} if design.probes is None else gallery_side),
     )
 
 
@@ -470,7 +451,7 @@ _TEMPLATE_COUNTS, _PROBE_COUNTS = 0, 1
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class _Samples:
     """The samples of a side, sorted by person; all arrays are (samples,)."""
 
     person: np.ndarray  # numbered from 0, enrolled people first
@@ -482,23 +463,7 @@ class Samples:
         return len(self.person)
 
 
-@dataclass(frozen=True)
-class Design:
-    """The samples of a population, without their features or scores."""
-
-    people: int
-    gallery: Samples
-    probes: Samples | None  # None: all against all
-    sessions: int | None  # number of sessions, if they are simulated
-    cameras: int | None
-    seed: np.random.SeedSequence
-
-    @property
-    def sides(self) -> list[Samples]:
-        return [self.gallery] if self.probes is None else [self.gallery, self.probes]
-
-
-def design_of(
+def _samples_of_people(
     n_subjects: int,
     n_templates: Counts,
     layout: PopulationLayout,
@@ -508,8 +473,11 @@ def design_of(
     cameras: int | None,
     first_subject: int,
     random_state: RandomState,
-) -> Design:
-    """Return the samples of a population; the arguments are of :func:`bioeval.simulate`."""
+) -> tuple[int, np.random.SeedSequence, list[_Samples]]:
+    """Return the number of people, the seed, and the samples of the gallery and of the probes.
+
+    The arguments are of :func:`bioeval.simulate`; of all against all there is one side.
+    """
     seed = seed_sequence(random_state)
     subjects = require_integer("n_subjects", n_subjects, low=1)
     require_integer("first_subject", first_subject, low=1, high=2**52)
@@ -535,7 +503,7 @@ def design_of(
     none = np.zeros(people, dtype=np.int64)
     last_session = sessions or 1
 
-    def samples(counts: np.ndarray, earlier: np.ndarray, first: int, last: int) -> Samples:
+    def samples(counts: np.ndarray, earlier: np.ndarray, first: int, last: int) -> _Samples:
         """Give the samples of each person the sessions `first` to `last` and the cameras, in turn.
 
         `counts` (people,) are the numbers of samples, `earlier` of those that had a camera already.
@@ -552,7 +520,7 @@ def design_of(
         if cameras is not None:
             samples_before = earlier[person] + index_in_person // session_count
             meta["camera"] = 1 + samples_before % cameras
-        return Samples(person, meta, person + first_subject)
+        return _Samples(person, meta, person + first_subject)
 
     if layout == SQUARE:
         if probes is not None:
@@ -565,16 +533,14 @@ def design_of(
                 f"unenrolled is {received(unenrolled)}; in layout 'all-against-all' everyone is "
                 "enrolled. Expected 0, or layout='probe-against-gallery'"
             )
-        gallery = samples(templates, none, 1, last_session)
-        return Design(people, gallery, None, sessions, cameras, seed)
+        return people, seed, [samples(templates, none, 1, last_session)]
     stream = Stream(seed, _PROBE_COUNTS)
     counts = _counts("probes", 5 if probes is None else probes, people, 0, stream)
     if not counts.any():
         raise DataError("`probes` is 0 for everyone; expected at least one probe")
     gallery = samples(templates, none, 1, 1)
     enrolled = np.append(templates, none[subjects:])
-    probe_samples = samples(counts, enrolled, 2, last_session)
-    return Design(people, gallery, probe_samples, sessions, cameras, seed)
+    return people, seed, [gallery, samples(counts, enrolled, 2, last_session)]
 
 
 def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.ndarray:

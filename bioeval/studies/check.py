@@ -45,7 +45,7 @@ from bioeval.scores.provenance import (
 )
 from bioeval.scores.rows import attempted, rows_per_block, threads_for
 from bioeval.scores.same import Copies
-from bioeval.scores.sampled import KindVerdict, find_copies, is_symmetric, mixed_bits
+from bioeval.scores.sampled import find_copies, is_symmetric, judge_kind, mixed_bits
 from bioeval.scores.score_data import require_all_scores, require_scores
 from bioeval.showing.blocks import Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.showing.cells import Count, Label
@@ -614,10 +614,10 @@ def _kind(scores: Scores) -> tuple[Finding, int | None]:
     if not genuine or not impostor:
         return Finding("kind", "ok", "not checked without both classes"), impostors
     eer = float(attempts.points.equal_error().eer[0])
-    verdict = KindVerdict.from_scores(scores)
-    count = genuine + impostor if verdict.severity == "error" else 0
-    found = verdict.message or say("EER {eer:rate} over all attempts", eer=eer)
-    return Finding("kind", verdict.severity, found, count), impostors
+    severity, doubt = judge_kind(scores)
+    count = genuine + impostor if severity == "error" else 0
+    found = doubt or say("EER {eer:rate} over all attempts", eer=eer)
+    return Finding("kind", severity, found, count), impostors
 
 
 def _complete(scores: Scores, card: Protocol, claims: Scores | None) -> Finding:

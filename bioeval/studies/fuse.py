@@ -27,7 +27,7 @@ from bioeval.counting.thresholds import require_values, to_user
 from bioeval.scores.alignment import aligned
 from bioeval.scores.distances import farthest
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import LearntFrom
+from bioeval.scores.people import people_of_both_sets
 from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.scores.sampled import SampledAttempts
 from bioeval.scores.scale import require_one_scale
@@ -148,7 +148,7 @@ def fuse(
     if normalise != "none":
         for name, scores in systems.items():
             scales.append(_scale_of(training[name], normalise, name))
-            for message in LearntFrom.from_scores(training[name]).people_in(scores):
+            for message in people_of_both_sets(training[name], scores):
                 if message.arguments["who"] == "all attempts":
                     message = Message("trained-on-same-scores")
                 remarks[message] = None

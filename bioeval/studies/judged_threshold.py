@@ -20,7 +20,7 @@ from bioeval.results.dataset import Variables, dataset, threshold_with_next, var
 from bioeval.results.support import without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import LearntFrom, knows_people, subject_pattern_of
+from bioeval.scores.people import knows_people, people_of_both_sets, subject_pattern_of
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.sampled import KIND_DOUBTS
 from bioeval.scores.scale import require_one_scale
@@ -356,7 +356,7 @@ def _remarks(
     train: Scores, test: Scores, rule: Rule, rates_of_test: Mapping[str, Any]
 ) -> list[Message]:
     remarks = [note.concerning("training set") for note in Provenance.from_scores(train).notes]
-    remarks += LearntFrom.from_scores(train).people_in(test)
+    remarks += people_of_both_sets(train, test)
     remarks += [
         without_attempts(role).concerning("test set")
         for role in ("genuine", "impostor")
