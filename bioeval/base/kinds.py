@@ -16,11 +16,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 NanPolicy = Literal["raise", "reject", "exclude"]
 NAN_POLICIES: tuple[NanPolicy, ...] = get_args(NanPolicy)
 
-#: Formats of files by their content, and lists of other programs, without the names of columns.
-FileFormat = Literal["npz", "npy", "mat", "h5", "parquet", "matrix-text", "text"]
+#: Lists of other programs, without the names of columns.
 ListFormat = Literal["asvspoof", "bob", "ijb", "kaldi", "lfw", "pyeer", "trec", "voxceleb"]
-Format = Literal[FileFormat, ListFormat]
-FORMATS: tuple[Format, ...] = get_args(Format)
+LIST_FORMATS: tuple[ListFormat, ...] = get_args(ListFormat)
 
 #: Layouts of scores: two of matrices, a list of pairs, and the nearest templates of each probe.
 Layout = Literal["all-against-all", "probe-against-gallery", "pairs", "top-k"]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 #: The arguments of `load` that are options.
 _READ = (
-    *("labels", "gallery", "trials", "columns", "lists", "format", "header", "kind", "nan"),
+    *("labels", "gallery", "trials", "columns", "lists", "format", "kind", "nan"),
     *("failed", "metric", "average", "exclude", "subject_from", "names_of", "distractor_ids"),
     "shared",
 )

@@ -90,11 +90,9 @@ _READING = option_group(
     ),
     option(
         "--format FORMAT",
-        "The columns of lists without a header, or the format of the file: asvspoof, bob, ijb, "
-        "kaldi, lfw, pyeer, trec, voxceleb; or, where its content does not show it, npz, npy, mat, "
-        "h5, parquet, matrix-text, text.",
+        "The columns of lists without a header: asvspoof, bob, ijb, kaldi, lfw, pyeer, trec or "
+        "voxceleb.",
     ),
-    option("--header YES|NO", "Whether the first line of a text is no data.", click.BOOL),
     option(
         "--kind",
         "Kind of the scores; by default, as the file says, else distance. A text that does not "

@@ -20,13 +20,16 @@ import numpy as np
 from bioeval.base.arguments import require_path
 from bioeval.base.errors import DataError, Message, counted, enumerated
 from bioeval.base.files import unchanged
-from bioeval.base.kinds import Format, Kind, NanPolicy
-from bioeval.scores.build import SideArguments
+from bioeval.base.kinds import Kind, ListFormat, NanPolicy
 from bioeval.scores.embeddings import EmbeddingSource, Metric, describe_metric
 from bioeval.scores.features import FeatureSide, as_embeddings, average_embeddings, require_features
-from bioeval.scores.formats.arrays import KIND_ASSUMED, scores_of
+from bioeval.scores.formats.arrays import (
+    open_second,
+    require_matrix,
+    scores_of,
+    scores_of_array,
+)
 from bioeval.scores.formats.containers import (
-    npy_dimensions,
     open_hdf5,
     open_mat,
     open_npy,
@@ -43,18 +46,13 @@ from bioeval.scores.formats.files import (
     naming_file,
     wrong_shape,
 )
-from bioeval.scores.formats.labels import (
-    labels_of_matrix,
-    labels_of_rows,
-    lists_templates,
-    read_templates,
-)
-from bioeval.scores.formats.layouts import PRESETS, first_line_of, names_columns
+from bioeval.scores.formats.labels import lists_templates, read_templates
+from bioeval.scores.formats.layouts import PRESETS, names_columns
 from bioeval.scores.formats.lists import (
     holds_features,
     is_wide,
     read_frame,
-    read_list,
+    read_numbers,
     read_parquet,
     read_text_table,
     scores_of_two_files,
@@ -66,10 +64,9 @@ from bioeval.scores.formats.roles import (
     Arguments,
     counts_columns,
     folded,
-    is_number,
     like_number,
 )
-from bioeval.scores.formats.tables import Head, head_of, read_columns
+from bioeval.scores.formats.tables import head_of
 from bioeval.scores.formats.trials import in_listed_order, look_up, read_comparisons
 from bioeval.scores.formats.writing import losses, save
 from bioeval.scores.image_names import PATTERNS
@@ -77,7 +74,6 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.pairs import classes_of_subjects
 from bioeval.scores.people import marking
-from bioeval.scores.sides import as_keys
 
 __all__ = ["load", "losses", "save"]
 
@@ -100,8 +96,7 @@ def load(
     columns: Mapping[str, str | int] | None = None,
     lists: Mapping[str, Any] | None = None,
     shared: bool | None = None,
-    header: bool | None = None,
-    format: Format | None = None,
+    format: ListFormat | None = None,
 ) -> Scores:
     r"""Read scores, or embeddings, with their labels.
 
@@ -203,17 +198,10 @@ def load(
           their own lists; see :meth:`Scores.from_top_k`.
     shared : bool, optional
         Whether equal names on both sides are one template, as for :class:`Scores`.
-    header : bool, optional
-        Whether the first line of a text is no data. Needed only if the first line is ``0,1,...``,
-        as pandas writes above columns without names.
     format : str, optional
-        The columns of lists without a header, or the format of the file. One of these, which
-        ``bioeval convert --list`` describes:
-
-        - the format of the file, as ``"npz"``, where its content does not show it
-        - the columns of lists without a header, of the file, its `trials` and the `labels` of IJB:
-          ``"asvspoof"``, ``"bob"``, ``"ijb"``, ``"kaldi"``, ``"lfw"``, ``"pyeer"``, ``"trec"``,
-          ``"voxceleb"``
+        The columns of lists without a header: of the file, its `trials` and the `labels` of IJB.
+        One of ``"asvspoof"``, ``"bob"``, ``"ijb"``, ``"kaldi"``, ``"lfw"``, ``"pyeer"``,
+        ``"trec"`` and ``"voxceleb"``, which ``bioeval convert --list`` describes.
 
     Returns
     -------
@@ -273,12 +261,9 @@ def _read(path: Any, impostor: Path | None, arguments: Arguments, only_embedding
         if is_frame:
             scores = read_frame(path, arguments)
         elif form == "text":
-            head = with_corner(head_of(place))
-            table = read_text_table(head, arguments) if impostor is None else None
-            scores = read_list(head, arguments, impostor) if table is None else table
-            scores = scores._with(reading=(*head.reading, *scores.reading))
+            scores = read_text_table(place, arguments, impostor)
         elif form == "matrix-text":
-            scores = _read_numbers(head_of(place), arguments)
+            scores = read_numbers(place, arguments)
         elif form == "npy":
             scores = _read_npy(place, arguments, impostor, only_embeddings)
         elif form == "parquet":
@@ -368,43 +353,37 @@ def is_text(path: Path) -> bool:
 
 
 def recognise(path: Path, arguments: Arguments) -> str:
-    """Return the format of a file by its content; raise if its suffix contradicts.
+    """Return the format of a file by its content, whatever its suffix.
 
-    A text whose first line names columns is a list or a matrix with names, whatever its suffix.
+    A text under the suffix of another format is read if its first line names columns, as a list or
+    a matrix does.
     """
-    if arguments.peek("format") in FORMATS:
-        return arguments.take("format")
     kind = kind_of_file(path)
     suffix = path.suffix.lower()
-    by_suffix = next((word for word, x in FORMATS.items() if suffix in x.suffixes), None)
     if is_text(path):
-        has_names = False
         with suppress(DataError):  # the text is no list or matrix with names, or is damaged
             head = with_corner(head_of(path))
-            has_names = names_columns(head) or is_wide(head.cells[0], Arguments({}))
-            has_names = has_names or holds_features(head, arguments)
-        if has_names and "gallery" not in arguments:
-            return "text"
-        if by_suffix in (None, "text"):
-            return _format_of_text(path, arguments)
-    elif kind == FileKind.HDF5 and suffix == ".mat":
+            is_table = names_columns(head) or is_wide(head.cells[0], Arguments({}))
+            if "gallery" not in arguments and (is_table or holds_features(head, arguments)):
+                return "text"
+        by_suffix = next((x for x in FORMATS.values() if suffix in x.suffixes), FORMATS["text"])
+        if by_suffix.content != FileKind.TEXT:
+            problem = f"is named {path.suffix} but holds {kind}"
+            raise fault(path, problem, f"expected {by_suffix.noun}; write the file again")
+        return _format_of_text(path, arguments)
+    if kind == FileKind.HDF5 and suffix == ".mat":
         return "mat"  # another program than MATLAB wrote version 7.3
-    elif suffix == ".mat" and kind == FileKind.UNKNOWN:
+    if suffix == ".mat" and kind == FileKind.UNKNOWN:
         raise fault(
             path,
             "is not a MATLAB file of version 5 to 7.3 (that of save -v4 is not read)",
             "write it with save -v7",
         )
-    by_content = next((word for word, x in FORMATS.items() if x.content == kind), None)
-    if by_content is not None and by_suffix in (None, by_content) and kind != FileKind.TEXT:
-        return by_content
-    if by_suffix is None:
-        suffixes = [suffix for x in FORMATS.values() for suffix in x.suffixes]
-        raise fault(path, f"is {kind}", f"expected {enumerated(suffixes, 'or')}{advice_on(kind)}")
-    remedy = "write the file again" if kind == FileKind.TEXT else "name it as what it is"
-    remedy = advice_on(kind).removeprefix("; ") or remedy
-    problem = f"is named {path.suffix} but holds {kind}"
-    raise fault(path, problem, f"expected {FORMATS[by_suffix].noun}; {remedy}")
+    for word, form in FORMATS.items():
+        if form.content == kind:
+            return word
+    suffixes = [suffix for x in FORMATS.values() for suffix in x.suffixes]
+    raise fault(path, f"is {kind}", f"expected {enumerated(suffixes, 'or')}{advice_on(kind)}")
 
 
 def _format_of_text(path: Path, arguments: Arguments) -> str:
@@ -466,9 +445,9 @@ def _read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: 
     """
     values = open_npy(path)
     if impostor is None and "trials" not in arguments:
-        return _read_matrix(path, values, arguments, as_read)
+        return scores_of_array(path, values, arguments, as_read)
     if impostor is None and ("metric" in arguments or "average" in arguments):
-        return _pairs_of_features(path, _require_matrix(path, values), arguments)
+        return _pairs_of_features(path, require_matrix(path, values), arguments)
     values = _vector(path, values)
     options = {
         "kind": arguments.kind_of(path, None, ""),
@@ -477,131 +456,14 @@ def _read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: 
     }
     if impostor is None:
         return in_listed_order(path, values, arguments, options)
-    impostor_values = _vector(impostor, _open_second(impostor, "a .npy file of impostor scores"))
+    impostor_values = _vector(impostor, open_second(impostor, "a .npy file of impostor scores"))
     return scores_of_two_files(path, values, impostor, impostor_values, arguments, options)
-
-
-def _read_numbers(head: Head, arguments: Arguments) -> Scores:
-    """Read a text of numbers alone: a matrix, or with a metric an embedding on each line."""
-    has_names = not any(map(is_number, head.cells[0]))
-    if has_names:
-        header = True
-        index_columns = int(not head.cells[0][0])
-    else:
-        header, index_columns = first_line_of(head, arguments)
-    index = {i: "the index" for i in range(index_columns)}
-    names = {i: f"column {i + 1}" for i in range(index_columns, head.width)}
-    table = read_columns(head, header, index, names, blanks=names)
-    values: Any = np.column_stack([*table.numbers.values()])
-    titles = head.cells[0][index_columns:]
-    if index_columns and (numbers := as_keys(table.words[0].objects()).numbers) is not None:
-        import pandas as pd
-
-        values = pd.DataFrame(values, index=numbers, columns=titles)
-    scores = _read_matrix(head.path, values, arguments, False, titles if has_names else None)
-    return scores._with(reading=(*head.reading, *scores.reading))
-
-
-def _open_second(path: Path, expected: str) -> Any:
-    kind = kind_of_file(existing_file(path, expected))
-    if kind != FileKind.NPY:
-        raise fault(path, f"is {kind}", f"expected {expected}")
-    return open_npy(path)
 
 
 def _vector(path: Path, values: Any) -> np.ndarray:
     if prod(values.shape) != max(values.shape, default=0):
         raise wrong_shape(path, "", values.shape, "one score an attempt")
     return np.ravel(np.asarray(values[:] if values.ndim else values))
-
-
-def _require_matrix(path: Path, values: Any) -> Any:
-    if values.ndim == 2:
-        return values
-    hint = ""
-    if values.ndim == 1:
-        hint = (
-            "; give the list of their trials as `trials`, or write a .npz file with scores "
-            "and genuine, or a CSV file with the columns score and genuine"
-        )
-    raise DataError(f"{path}: has shape {values.shape}; expected a matrix (probes, gallery){hint}")
-
-
-def is_matrix(path: Path | None) -> bool:
-    """Whether a file is an array of two dimensions, such as the embeddings of a gallery."""
-    if path is None or not path.is_file() or kind_of_file(path) != FileKind.NPY:
-        return False
-    return npy_dimensions(path) > 1
-
-
-def _read_matrix(
-    path: Path,
-    values: Any,
-    arguments: Arguments,
-    as_read: bool,
-    titles: Sequence[str] | None = None,
-) -> Scores:
-    """Read an array whose labels are elsewhere: embeddings if arguments say so, else scores.
-
-    `titles` are those of the columns, if the file has them.
-    """
-    values = _require_matrix(path, values)
-    if is_matrix(arguments.peek("gallery")) or "metric" in arguments or "average" in arguments:
-        return _read_embeddings(path, values, arguments, as_read, titles)
-    sides = labels_of_matrix(path, arguments, *values.shape)
-    kind = arguments.take("kind")
-    if "failed" in arguments:
-        values = arguments.with_failures(np.asarray(values))
-    scores = Scores(
-        values,
-        kind=kind or "distance",
-        nan=arguments.take("nan", "raise"),
-        name=path.stem,
-        names=arguments.names,
-        shared=arguments.take("shared"),
-        **sides,
-    )
-    return scores._with(reading=() if kind else (KIND_ASSUMED,))
-
-
-def _read_embeddings(
-    path: Path, values: Any, arguments: Arguments, as_read: bool, titles: Sequence[str] | None
-) -> Scores:
-    options: dict[str, Any] = {
-        "metric": arguments.take("metric", "cosine"),
-        "nan": arguments.take("nan", "raise"),
-        "name": path.stem,
-        "average": arguments.take("average", ()),
-        "shared": arguments.take("shared"),
-        "as_read": as_read,
-        "titles": titles,
-    }
-    features = as_embeddings(values[:], str(path))
-    features = values if hasattr(values, "iloc") else features  # with the numbers of its rows
-    label_file = arguments.take("labels")
-    if not is_matrix(arguments.peek("gallery")):
-        meta_names = arguments.all_meta()
-        side = labels_of_rows(path, arguments, label_file, meta_names, len(features), "labels")
-        labels, meta = side.columns()
-        given = SideArguments((labels, None), (meta, None), arguments.names)
-        return Scores._from_embeddings(features, None, given, **options)
-    gallery = arguments.take("gallery")
-    gallery_values = _open_second(gallery, "a .npy file of embeddings")
-    gallery_features = as_embeddings(_require_matrix(gallery, gallery_values), str(gallery))
-    if features.shape[1] != gallery_features.shape[1]:
-        raise fault(
-            path,
-            f"has {features.shape[1]} features a row and {gallery} {gallery_features.shape[1]}",
-            "expected the same number",
-        )
-    meta_names = arguments.side_meta("probe")
-    side = labels_of_rows(path, arguments, label_file, meta_names, len(features), "labels")
-    labels, meta = side.columns()
-    meta_names = arguments.side_meta("gallery")
-    side = labels_of_rows(gallery, arguments, None, meta_names, len(gallery_features), "")
-    gallery_labels, gallery_meta = side.columns()
-    given = SideArguments((labels, gallery_labels), (meta, gallery_meta), arguments.names)
-    return Scores._from_embeddings(features, gallery_features, given, **options)
 
 
 def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> Scores:

@@ -43,9 +43,24 @@ from bioeval.scores.features import (
     require_features,
     titles_of,
 )
-from bioeval.scores.formats.containers import Lazy
-from bioeval.scores.formats.files import existing_file, fault, listing, missing, wrong_shape
-from bioeval.scores.formats.labels import Role, SideLabels, of_images, read_labels
+from bioeval.scores.formats.containers import Lazy, npy_dimensions, open_npy
+from bioeval.scores.formats.files import (
+    FileKind,
+    existing_file,
+    fault,
+    kind_of_file,
+    listing,
+    missing,
+    wrong_shape,
+)
+from bioeval.scores.formats.labels import (
+    SIBLINGS,
+    Role,
+    SideLabels,
+    of_images,
+    read_labels,
+    sibling,
+)
 from bioeval.scores.formats.roles import (
     COLUMNS,
     MOST_COLUMNS,
@@ -165,6 +180,8 @@ class ArrayFile:
     #: Whether MATLAB wrote the file: a list is a matrix of one row or column, and matrices may be
     #: transposed.
     matlab: bool = False
+    #: Of an array alone, the file with the labels of each side; all other labels are arrays.
+    label_files: dict[str, Path] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=dict)  # the array of each role that was taken
     used: set[str] = field(default_factory=set)  # the arrays that have a role, or are metadata
 
@@ -350,7 +367,9 @@ class ArrayFile:
         """
         option = "labels" if side == "probe" else "gallery"
         role: Role = "labels" if side == "probe" else "gallery_labels"
-        path = self.arguments.take(option)
+        path = self.label_files.get(side)
+        if path is None and not self.label_files:
+            path = self.arguments.take(option)
         if path is not None:
             if str(path) in self.arrays and not path.exists():
                 raise DataError(
@@ -359,6 +378,8 @@ class ArrayFile:
                     f'`columns={{"{role}": "{path}"}}`'
                 )
             meta = self.arguments.all_meta() if has_metadata else {}
+            if self.label_files and not has_metadata:
+                meta = self.arguments.side_meta(side)
             return read_labels(path, self.arguments, meta, role).expect(count, noun)
         name = self.take(role)
         if name is None and "subject_from" in self.arguments and (names := self.names_of(side)):
@@ -470,10 +491,12 @@ def scores_of(
     arguments: Arguments,
     matlab: bool = False,
     as_read: bool = False,
+    label_files: dict[str, Path] | None = None,
 ) -> Scores:
     """Return the scores of a file, or of its top-K lists or embeddings, by the roles of its arrays.
 
-    With `as_read`, distances of embeddings are computed as they are read.
+    With `as_read`, distances of embeddings are computed as they are read. An array alone has its
+    labels in `label_files`, by side.
     """
     schema = arrays.get("schema")
     if schema is not None and schema.shape == () and schema.dtype.kind in "iu":
@@ -483,7 +506,7 @@ def scores_of(
                 f"{path}: is of schema {number}; this bioeval reads schema {SCHEMA}. Use a newer "
                 "bioeval"
             )
-    file = ArrayFile(path, arrays, arguments, matlab)
+    file = ArrayFile(path, arrays, arguments, matlab, label_files or {})
     names_impostors = IMPOSTOR in arguments.meta and "columns.scores" not in arguments
     has_two_vectors = "columns.genuine" in arguments and names_impostors
     roles = [] if has_two_vectors else _main_roles(file)
@@ -520,6 +543,80 @@ def scores_of(
         for name in IDS_OF_NO_PERSON
     )
     return marking(scores, ids, junk_ids or ())
+
+
+def require_matrix(path: Path, values: Any) -> Any:
+    """Return the array of a file; raise where it is no matrix."""
+    if len(values.shape) == 2:
+        return values
+    hint = ""
+    if len(values.shape) == 1:
+        hint = (
+            "; give the list of their trials as `trials`, or write a .npz file with scores "
+            "and genuine, or a CSV file with the columns score and genuine"
+        )
+    raise DataError(f"{path}: has shape {values.shape}; expected a matrix (probes, gallery){hint}")
+
+
+def open_second(path: Path, expected: str) -> Any:
+    """Return the array of a second .npy file, which errors call `expected`."""
+    kind = kind_of_file(existing_file(path, expected))
+    if kind != FileKind.NPY:
+        raise fault(path, f"is {kind}", f"expected {expected}")
+    return open_npy(path)
+
+
+def scores_of_array(path: Path, values: Any, arguments: Arguments, as_read: bool = False) -> Scores:
+    """Return the scores of an array alone: embeddings if arguments say so, else a matrix.
+
+    Its labels are in the files of `labels` and `gallery`, else in files beside it. Of embeddings,
+    `gallery` is another array of embeddings, with its labels beside it.
+    """
+    require_matrix(path, values)
+    labels, gallery = arguments.take("labels"), arguments.peek("gallery")
+    of_both, of_rows, of_columns = (sibling(path, ending) for ending in SIBLINGS)
+    row_count, column_count = values.shape
+    is_npy = gallery is not None and gallery.is_file() and kind_of_file(gallery) == FileKind.NPY
+    has_gallery = is_npy and npy_dimensions(gallery) > 1
+    label_files: dict[str, Path] = {}
+    if has_gallery or "metric" in arguments or "average" in arguments:
+        arrays = {"embeddings": Lazy.of(values)}
+        label_files["probe"] = labels or of_both
+        if has_gallery:
+            second = open_second(arguments.take("gallery"), "a .npy file of embeddings")
+            arrays["gallery_embeddings"] = Lazy.of(require_matrix(gallery, second))
+            label_files["gallery"] = sibling(gallery, SIBLINGS[0])
+        counts = row_count, len(second) if has_gallery else 0
+        for side, place, count in zip(label_files, (path, gallery), counts, strict=False):
+            if label_files[side] != labels and not label_files[side].exists():
+                alternative = ", or `labels`" if side == "probe" else ""
+                raise DataError(
+                    f"{place}: the labels of its {count} rows are missing; expected "
+                    f"{label_files[side].name} beside it{alternative}"
+                )
+        return scores_of(path, arrays, arguments, as_read=as_read, label_files=label_files)
+    arguments.take("gallery")
+    if gallery and not labels:
+        raise fault(path, "`labels` is missing, the labels of the rows")
+    if not labels:
+        present = [place for place in (of_both, of_rows, of_columns) if place.exists()]
+        if present not in ([of_both], [of_rows, of_columns]):
+            existing = " and ".join(place.name for place in present) or "none of them"
+            raise DataError(
+                f"{path}: the labels of its {row_count} rows and {column_count} columns are "
+                f"missing; expected {of_both.name} beside it, or {of_rows.name} and "
+                f"{of_columns.name} (there is {existing}), or CSV files given by `labels` (and "
+                "`gallery`, if the columns are other templates)"
+            )
+        labels, gallery = (*present, None)[:2]
+    if not gallery and row_count != column_count:
+        raise DataError(
+            f"{path}: is {row_count} x {column_count}, not square, so one list of labels "
+            f"({labels}) does not do; give `gallery`, too, or `metric` if the rows are "
+            "embeddings"
+        )
+    label_files = {"probe": labels} | ({"gallery": gallery} if gallery else {})
+    return scores_of(path, {"scores": Lazy.of(values)}, arguments, label_files=label_files)
 
 
 def _main_roles(file: ArrayFile) -> list[str]:
@@ -730,7 +827,8 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         values = file.arrays[name].read()
         titles = titles_of(values)
         values = values.T if is_transposed else values
-        features.append(as_embeddings(values, f"{file.path}: {name}"))
+        checked = as_embeddings(values, f"{file.path}: {name}")
+        features.append(values if hasattr(values, "iloc") else checked)  # rows may have numbers
     labels = [side.columns()[0] for side in (probe, gallery) if side is not None]
     if "trials" in arguments:
         _require_one_set(file, sides)
@@ -974,7 +1072,7 @@ def _further_columns(file: ArrayFile, sides: Sides) -> Iterator[tuple[int, str, 
             is_side = not (side and sides.are_one_set)
             if array and is_side and f"{PREFIXES[side]}camera" not in stated:
                 yield side, "camera", array
-    if sides.are_one_set and "labels" in file.arguments:
+    if file.label_files or sides.are_one_set and "labels" in file.arguments:
         return  # they are columns of the file of labels
     for word, array in file.arguments.all_meta().items():
         option = f'`columns={{"{word}": ...}}`'

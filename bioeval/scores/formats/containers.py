@@ -44,6 +44,13 @@ class Lazy:
     #: Returns a matrix whose rows are read from the file as they are needed.
     rows: Callable[[], Any] | None = None
 
+    @classmethod
+    def of(cls, values: Any) -> Lazy:
+        """Return an array that is at hand: of NumPy, a matrix that is read by rows, or a frame."""
+        dtype = values.dtype if hasattr(values, "dtype") else np.dtype(float)
+        whole = slice(None) if values.shape else ()
+        return cls(values.shape, dtype, lambda: values[whole], lambda: values)
+
     @property
     def is_vector(self) -> bool:
         """Whether the array is a list, or a matrix of one row or one column."""
@@ -229,8 +236,7 @@ def open_hdf5(path: Path) -> dict[str, Lazy]:
             for name in _WORDS:
                 word = _as_text(file.attrs.get(name))
                 if isinstance(word, str):
-                    text = np.array(word)
-                    arrays[name] = Lazy((), text.dtype, text.copy)
+                    arrays[name] = Lazy.of(np.array(word))
             links: list[tuple[str, Any]] = []
             file.visititems_links(lambda name, link: links.append((name, link)))
             closed: list[str] = []  # groups whose members are not listed

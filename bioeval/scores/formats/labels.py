@@ -31,7 +31,7 @@ from bioeval.scores.formats.files import (
     read_text,
     text_array,
 )
-from bioeval.scores.formats.roles import COLUMNS, Arguments, counts_columns, require_names
+from bioeval.scores.formats.roles import COLUMNS, Arguments, require_names
 from bioeval.scores.formats.tables import (
     Columns,
     as_integers,
@@ -93,11 +93,7 @@ class SideLabels:
         hint = ""
         if not self.has_header and len(self.label) == count + 1:
             first = str(self.label[0])
-            alternative = ", or say `header=True`" if first == _ONLY else ""
-            hint = (
-                f" Its first line, {first!r}, was read as a label: call that column "
-                f"'label'{alternative}"
-            )
+            hint = f" Its first line, {first!r}, was read as a label: call that column 'label'"
         raise DataError(
             f"{self.path}: {len(self.label)} labels for {count} {noun}; expected one for "
             f"each.{hint}"
@@ -143,17 +139,15 @@ class _Table(NamedTuple):
     known: str | None  # the first column with a known name
 
 
-def _read_csv(path: Path, known_names: Sequence[str], numbered: bool = False) -> _Table:
+def _read_csv(path: Path, known_names: Sequence[str]) -> _Table:
     """Read a CSV file; among several columns ``""`` is the index that pandas wrote.
 
     A single column has a header only if the first cell is a known name, or a name of
-    `LABEL_COLUMNS`, or with `numbered` also ``0``; otherwise the column is called ``""``, and is
-    known.
+    `LABEL_COLUMNS`; otherwise the column is called ``""``, and is known.
     """
     head = head_of(existing_file(path, "the CSV file"), blanks=False)
     names = head.cells[0]
     header = len(names) > 1 or names[0].casefold() in (*LABEL_COLUMNS, *known_names)
-    header = header or numbered and counts_columns(names)
     known: int | None = 0
     if header:
         require_names(path, head.start_line, names)
@@ -194,9 +188,8 @@ def read_labels(
     # The column of subjects: a chosen name, or a known one; else the only column.
     chosen = arguments.take(f"columns.{role}")
     known_names = LABEL_COLUMNS if chosen is None else [chosen.casefold()]
-    columns, subjects = _read_csv(path, known_names, arguments.peek("header") is True)
+    columns, subjects = _read_csv(path, known_names)
     if subjects is None and {*columns} <= {"", _ONLY}:
-        arguments.take("header")
         subjects = _ONLY
     if not subjects and chosen is not None:
         raise missing(path, "column", chosen, [*columns], backquoted(f"columns.{role}", chosen))
@@ -339,67 +332,6 @@ def sibling(path: Path, ending: str) -> Path:
     return path.with_name(f"{path.stem}.{ending}")
 
 
-def labels_of_matrix(
-    path: Path, arguments: Arguments, row_count: int, column_count: int
-) -> dict[str, Any]:
-    """Return the labels and metadata of a bare matrix, from files given or files beside it."""
-    probe = arguments.take("labels")
-    gallery = arguments.take("gallery")
-    if gallery and not probe:
-        raise fault(path, "`labels` is missing, the labels of the rows")
-    if not probe:
-        of_both, of_rows, of_columns = (sibling(path, ending) for ending in SIBLINGS)
-        present = [place for place in (of_both, of_rows, of_columns) if place.exists()]
-        if present not in ([of_both], [of_rows, of_columns]):
-            existing = " and ".join(place.name for place in present) or "none of them"
-            raise DataError(
-                f"{path}: the labels of its {row_count} rows and {column_count} columns are "
-                f"missing; expected {of_both.name} beside it, or {of_rows.name} and "
-                f"{of_columns.name} (there is {existing}), or CSV files given by `labels` (and "
-                "`gallery`, if the columns are other templates)"
-            )
-        probe, gallery = (*present, None)[:2]
-    if not gallery and row_count != column_count:
-        raise DataError(
-            f"{path}: is {row_count} x {column_count}, not square, so one list of labels "
-            f"({probe}) does not do; give `gallery`, too, or `metric` if the rows are "
-            "embeddings"
-        )
-    probe_names = arguments.side_meta("probe") if gallery else arguments.all_meta()
-    rows = read_labels(probe, arguments, probe_names).expect(row_count, "rows")
-    sides: dict[str, Any] = {}
-    sides["labels"], sides["probe_meta"] = rows.columns()
-    if gallery:
-        columns = read_labels(gallery, arguments, arguments.side_meta("gallery"), "gallery_labels")
-        columns = columns.expect(column_count, "columns")
-        sides["gallery_labels"], sides["gallery_meta"] = columns.columns()
-    return sides
-
-
-def labels_of_rows(
-    path: Path,
-    arguments: Arguments,
-    label_file: Path | None,
-    meta: Mapping[str, str],
-    count: int,
-    option: str,
-) -> SideLabels:
-    """Return the labels of a file of embeddings: of `label_file`, else of ``x.labels.csv``.
-
-    `option` is the argument that gives the labels, empty for the gallery's.
-    """
-    if label_file is None:
-        label_file = sibling(path, SIBLINGS[0])
-        if not label_file.exists():
-            alternative = f", or `{option}`" if option else ""
-            raise DataError(
-                f"{path}: the labels of its {count} rows are missing; expected {label_file.name} "
-                f"beside it{alternative}"
-            )
-    role: Role = "labels" if option else "gallery_labels"
-    return read_labels(label_file, arguments, meta, role).expect(count, "rows")
-
-
 # The names, in any case, of the columns with a role; the first name present counts.
 _ROLES = {
     "template": ("template_id", "template"),
@@ -539,7 +471,9 @@ def read_templates(arguments: Arguments) -> TemplateTable:
     blanks = [*meta_names]
     if header and "subject" in column_of_role:
         blanks.append(column_of_role["subject"])
-    table = read_columns(head, header, role_of | meta_names, {}, blanks=blanks)
+    words = role_of | meta_names
+    titles = [words.get(i, "") for i in range(head.width)]
+    table = read_columns(head, [*words], [], names=titles, header=header, blanks=blanks)
     columns = {role: table.words[i].objects() for role, i in column_of_role.items()}
     metadata_columns = {name: table.words[i].objects() for i, name in meta_names.items() if name}
     template_names = [*table.words[column_of_role["template"]].values]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -61,8 +61,6 @@ PRESETS: dict[ListFormat, tuple[str, ...]] = {
 _OF_MATRICES = ("mask", "labels", "probe_labels", "gallery_labels", "subjects", "templates")
 # In fewer lines, two columns may have texts in common by chance.
 _FEW_LINES = 5
-# Names of columns of counts, and of bins.
-_COUNTS = re.compile(r"(.*_)?(count|counts|freq|frequency|bin|bins|hist|histogram)(_.*)?")
 # Names that only number the sides: both are one set of templates.
 _SIDES_BY_NUMBER = ("subject_a", "subject_1", "template_a", "template_1")
 
@@ -124,10 +122,6 @@ class Layout:
             columns += [*self.subjects, self.score]
         return [i for i in columns if i is not None]
 
-    def names_of(self, columns: Iterable[int | None]) -> dict[int, str]:
-        """Return the names of columns by their number, without columns that are None."""
-        return {i: self.names[i] for i in columns if i is not None}
-
 
 def layout_of(head: Head, arguments: Arguments) -> Layout:
     """Return the layout of a list of comparisons with scores."""
@@ -135,8 +129,6 @@ def layout_of(head: Head, arguments: Arguments) -> Layout:
     if by_number is not None and by_number.get("score") is None:
         by_number = None  # the numbers are of a list of trials
     layout = by_number or with_header(head, arguments)
-    if "columns.scores" not in arguments and _names_bins(head.cells[0]):
-        raise _no_scores_of_bins(head)
     if layout is not None:
         if by_number is not None and layout.get("score") is not None:
             refuse_decimal_commas(head, layout.score)
@@ -223,7 +215,7 @@ def _layout_of_preset(
 
 def _without_header(layout: Layout, head: Head, arguments: Arguments) -> Layout:
     """Return a layout that leaves the first line out if its score, or class, can be none."""
-    if layout.skips_line or arguments.peek("header") is False:
+    if layout.skips_line:
         return layout
     is_data = is_truth if layout.get("score") is None else like_number
     i = layout.get("genuine") if layout.get("score") is None else layout.score
@@ -240,19 +232,14 @@ def _layout_by_numbers(head: Head, arguments: Arguments) -> Layout | None:
     numbers = {*arguments.meta.values(), *filter(None, roles)}
     if not numbers or not all(map(str.isdigit, numbers)):
         return None
-    header = arguments.peek("header")
     if numbers.issubset(head.cells[0]):
-        if header is None:
-            raise fault(
-                head.path,
-                f"{', '.join(sorted(numbers))} of `columns` may be numbers of columns, or their "
-                "names in the first line",
-                "give `header=True` if the first line names the columns and `header=False` if it "
-                "is data",
-                line=head.start_line,
-            )
-        if header:
-            return None
+        raise fault(
+            head.path,
+            f"{', '.join(sorted(numbers))} of `columns` may be numbers of columns, or their "
+            "names in the first line",
+            "write words in the first line, such as 'genuine score'",
+            line=head.start_line,
+        )
     names = [str(i) for i in range(1, head.width + 1)]
     if wrong := numbers.difference(names):
         raise fault(
@@ -265,7 +252,7 @@ def _layout_by_numbers(head: Head, arguments: Arguments) -> Layout | None:
     layout = with_header(numbered, arguments, by_number=True)
     if layout is None:
         return None
-    layout.skips_line = bool(header)
+    layout.skips_line = False
     layout.names = [f"column {name}" for name in names]
     return _without_header(layout, head, arguments)
 
@@ -284,18 +271,12 @@ def first_line_of(head: Head, arguments: Arguments) -> tuple[bool, int]:
     """Return whether the first line of a text without names is no data, and the unnamed columns.
 
     Their number is that of the leading columns, pandas' index, which the line does not number. The
-    line is no data in one of these cases; raise where it is not clear:
-
-    - `header` says so;
-    - its cells after a blank cell number the columns;
-    - its cells number the columns, above words for classes.
+    line is no data if its cells number the columns, after a blank cell or above words for classes;
+    raise where it is not clear.
     """
     first, *rows = head.rows
     has_index = not first[0] and counts_columns(first[1:])
-    stated = arguments.take("header")
-    if stated is False:
-        return False, 0
-    if stated is None and not has_index:
+    if not has_index:
         if not counts_columns(first) or all(map(counts_columns, rows)):
             return False, 0
         below = replace(head, cells=rows)
@@ -304,7 +285,8 @@ def first_line_of(head: Head, arguments: Arguments) -> tuple[bool, int]:
             raise fault(
                 head.path,
                 f"{line!r} may number the columns, as pandas writes them, or be data",
-                "give `header=True` if it numbers the columns and `header=False` if it is data",
+                "leave the line out if it numbers the columns, as by `to_csv(header=False)`; if it "
+                "is data, write the names of the columns above it, or decimals, as 0.0",
                 line=head.start_line,
             )
     if not rows:
@@ -322,8 +304,6 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
     A word of ``columns`` that is a known name stands for the name of its column. If `by_number`,
     the names are numbers, which the file does not hold.
     """
-    if arguments.peek("header") is False and not by_number:
-        return None
     cells = head.cells[0]
     known_names = HEADER_NAMES | {"template"}
     # Words of `columns` that are known names, and words that nearly are.
@@ -343,7 +323,6 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
     if not by_number and chosen.isdisjoint(cells) and not names_columns(head):
         return None
     require_names(head.path, head.start_line, cells)
-    arguments.take("header")
 
     # The folded name of each column, or the word that stands for it; ignored columns have none.
     names = ["" if x in arguments.ignored else folded(x) for x in cells]
@@ -353,8 +332,6 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
         )
     roles = _columns_by_role(head, names, arguments)
     _refuse_other_roles(head, names, arguments)
-    if "score" in roles:
-        _refuse_words(head, roles, renamed)
     _require_same_sides(head, names, roles)
     templates = tuple(roles[x] for x in ("template_a", "template_b") if x in roles)
     if not templates and _are_recordings(head, roles, names, arguments):
@@ -532,34 +509,6 @@ def _require_same_sides(head: Head, names: Sequence[str], roles: Mapping[str, in
     )
 
 
-def _refuse_words(head: Head, roles: Mapping[str, int], renamed: Mapping[str, str]) -> None:
-    """Raise where the column of scores has words alone, and a column without a role numbers."""
-    names = head.cells[0]
-    cells_of_column = {name: [*filter(None, head.column(i)[1:])] for i, name in enumerate(names)}
-    score = names[roles["score"]]
-    scores = cells_of_column[score]
-    if not scores or any(map(like_number, scores)):
-        return
-    word_of = {name: word for word, name in renamed.items()}
-    with_roles = {names[i] for i in roles.values()} - word_of.keys()
-    numeric = [
-        name
-        for name, cells in cells_of_column.items()
-        if cells and name not in with_roles and all(map(like_number, cells))
-    ]
-    if not numeric:
-        return
-    suggested = next((name for name in numeric if name in word_of), numeric[0])
-    advice = f"expected numbers, such as those of {suggested!r}"
-    if suggested in word_of:
-        advice = (
-            f"{suggested!r}, which `columns` has as {word_of[suggested]!r}, holds "
-            "numbers: exchange the two"
-        )
-    problem = f"{score!r} is the column of the scores and holds {scores[0]!r}"
-    raise fault(head.path, problem, advice, line=head.start_line + 1)
-
-
 def _are_recordings(
     head: Head, roles: Mapping[str, int], names: Sequence[str], arguments: Arguments
 ) -> bool:
@@ -618,10 +567,7 @@ def trial_layout(head: Head, arguments: Arguments) -> Layout:
             )
         arguments.take("columns.genuine")
         return layout
-    # `header` is stated for the scores, and counts for trials with a numbered first line, too.
-    has_numbered_line = counts_columns(head.cells[0])
-    stated = arguments if has_numbered_line else trial_arguments
-    skips_line, unnamed = first_line_of(head, stated)
+    skips_line, unnamed = first_line_of(head, arguments)
     below = replace(head, cells=[row[unnamed:] for row in head.rows[skips_line:]])
     layout = _layout_of_preset(below, skips_line, unnamed, arguments, with_scores=False)
     if layout is None:
@@ -663,8 +609,6 @@ def _unknown_list(head: Head, *, with_scores: bool) -> DataError:
 
 def no_scores(head: Head, named: bool = False) -> DataError:
     """Return the error of a text, or of a table with `named` columns, without scores."""
-    if _names_bins(head.cells[0]):
-        return _no_scores_of_bins(head)
     first = head.delimiter.join(head.cells[0])[:80]
     problem = f"its first line, {first!r}, is none of a known list"
     if named:
@@ -675,26 +619,6 @@ def no_scores(head: Head, named: bool = False) -> DataError:
         '`columns={"scores": ...}` and `columns={"genuine": ...}`). A CSV file of labels goes with '
         "a .npy matrix: give the matrix, and the CSV file as `labels`. A matrix of scores is "
         f"read from .npy or .npz{misspelt(head.cells[0])}"
-    )
-
-
-def _names_bins(cells: Sequence[str]) -> bool:
-    """Whether a first line names counts of scores in bins."""
-    if any(map(is_number, cells)):
-        return False
-    names = {*map(folded, cells)}
-    has_both_classes = {"genuine", "impostor"} <= names or {"mated", "nonmated"} <= names
-    if has_both_classes and not names.isdisjoint(COLUMNS["score"]):
-        return True
-    has_other_columns_of_lists = not HEADER_NAMES.difference(COLUMNS["score"]).isdisjoint(names)
-    return not has_other_columns_of_lists and any(map(_COUNTS.fullmatch, names))
-
-
-def _no_scores_of_bins(head: Head) -> DataError:
-    return fault(
-        head.path,
-        "looks like a histogram, counts of scores in bins",
-        "expected the scores themselves, one attempt a line",
     )
 
 

@@ -22,12 +22,18 @@ from bioeval.base.progress import report
 from bioeval.scores.cells import Mask
 from bioeval.scores.codes import CodedSides
 from bioeval.scores.features import NO_FEATURES
-from bioeval.scores.formats.arrays import IMPOSTOR, scores_of, vectors_of_classes
+from bioeval.scores.formats.arrays import (
+    IMPOSTOR,
+    scores_of,
+    scores_of_array,
+    vectors_of_classes,
+)
 from bioeval.scores.formats.containers import Lazy
 from bioeval.scores.formats.files import existing_file, fault, guarded, optional, text_array
 from bioeval.scores.formats.labels import column_of_subjects, read_templates
 from bioeval.scores.formats.layouts import (
     Layout,
+    first_line_of,
     layout_of,
     misspelt,
     no_scores,
@@ -53,7 +59,6 @@ from bioeval.scores.formats.tables import (
     as_integers,
     head_of,
     read_columns,
-    whole_floats,
 )
 from bioeval.scores.formats.trials import (
     ScoredPairs,
@@ -70,7 +75,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import LABEL_COLUMNS, natural_places
 from bioeval.scores.missing import are_of_no_person, ids_of_no_person
 from bioeval.scores.pairs import MOSTLY, ListRules, PairList, places_in_words
-from bioeval.scores.sides import as_names, counts_rows, keys_of, places, united
+from bioeval.scores.sides import as_keys, as_names, counts_rows, keys_of, places, united
 
 # Names whose subjects are shown.
 _EXAMPLES = 3
@@ -79,47 +84,51 @@ _EXAMPLES = 3
 TwoColumns = tuple[Words, Words]
 
 
-def read_list(head: Head, arguments: Arguments, impostor: Path | None) -> Scores:
-    """Read a text as a list of comparisons; with `impostor`, the text has genuine scores alone."""
-    layout = layout_of(head, arguments)
-    if layout.get("score") is None:
+#: Reads columns of words and of numbers of a table, by their numbers, as :func:`read_columns` does.
+Reader = Callable[..., Columns]
+
+
+def _scores_of_table(
+    head: Head, read: Reader, arguments: Arguments, impostor: Path | None = None
+) -> Scores:
+    """Return the scores of a text or a table: of named arrays, of a matrix, or of a list.
+
+    `read` reads its columns. With `impostor`, a text has genuine scores alone.
+    """
+    names = head.cells[0]
+    if impostor is None and (scores := _of_arrays(head, read, arguments)) is not None:
+        return scores
+    if impostor is None and len(head.rows) > 1 and is_wide(names, arguments):
+        return _matrix_with_names(head, read, arguments)
+    layout = layout_of(head, arguments) if head.is_text else with_header(head, arguments)
+    if layout is None or layout.get("score") is None:
         raise no_scores(head, named=True)
-    options = _options(head.path, layout, arguments)
+    hint = f", or name the column distance or similarity{misspelt(layout.names, layout.with_roles)}"
+    source = f"the column {layout.names[layout.score]!r}"
+    options = {
+        "kind": arguments.kind_of(head.path, layout.kind, source, hint),
+        "nan": arguments.take("nan", "raise"),
+        "name": head.path.name.split(".")[0] or head.path.stem,
+    }
     has_one_column = head.width - layout.unnamed == 1
     if has_one_column and layout.get("genuine") is None or impostor is not None:
         return _read_scores_alone(head, layout, impostor, arguments, options)
-    columns = _columns_of_words(layout, arguments)
-    table = read_columns(
-        head,
-        layout.skips_line,
-        layout.names_of(columns),
-        layout.names_of([layout.score]),
-        digits=layout.names_of([layout.get("genuine")]),
+    # The columns of words: all columns with a role except the scores.
+    words = {*map(layout.get, ("genuine", "fold")), *layout.subjects}
+    words = words.union(*layout.meta.values())  # None where a side has none
+    if arguments.names_templates or "lists.as" in arguments or layout.names_templates:
+        words |= {*layout.templates}
+    words -= {None}
+    table = read(
+        sorted(words),
+        [layout.score],
+        names=layout.names,
+        header=layout.skips_line,
+        digits=words & {layout.get("genuine")},
         blanks=layout.may_be_blank,
+        labels=words.intersection((*layout.templates, *layout.subjects)),
     )
     return Listed(table, layout, arguments).scores(options)
-
-
-def _columns_of_words(layout: Layout, arguments: Arguments) -> list[int]:
-    """Return the columns to read as words: all columns with a role except the scores."""
-    columns = {*map(layout.get, ("genuine", "fold")), *layout.subjects}
-    for pair_of_columns in layout.meta.values():
-        columns |= {*pair_of_columns}  # None where a side has none
-    by_name = arguments.names_templates or "lists.as" in arguments
-    if by_name or layout.names_templates:
-        columns |= {*layout.templates}
-    return sorted(i for i in columns if i is not None)
-
-
-def _options(path: Path, layout: Layout, arguments: Arguments) -> dict[str, Any]:
-    """Return the arguments `kind`, `nan` and `name` of the scores of a list."""
-    hint = f", or name the column distance or similarity{misspelt(layout.names, layout.with_roles)}"
-    source = f"the column {layout.names[layout.score]!r}"
-    return {
-        "kind": arguments.kind_of(path, layout.kind, source, hint),
-        "nan": arguments.take("nan", "raise"),
-        "name": path.name.split(".")[0] or path.stem,
-    }
 
 
 # ------------------------------------------------------------------------- scores alone
@@ -167,9 +176,9 @@ def _read_scores_alone(
 
 def _only_column(head: Head, layout: Layout) -> np.ndarray:
     header = layout.skips_line or not is_number(head.cells[0][0])
-    names = {layout.score: "score"}
-    blanks = layout.may_be_blank
-    return read_columns(head, header, {}, names, blanks=blanks).numbers[layout.score]
+    names, blanks = ["score"] * head.width, layout.may_be_blank
+    table = read_columns(head, [], [layout.score], names=names, header=header, blanks=blanks)
+    return table.numbers[layout.score]
 
 
 def scores_of_two_files(
@@ -249,11 +258,6 @@ class Listed:
         elif self.class_words is not None:
             name = layout.names[layout.roles["genuine"]]
             stated = ScoredPairs(slice(None), truth_of(self.class_words, table, name))
-        for column in (*layout.templates, *layout.subjects):
-            cells = table.words[column].values if column in table.words else []
-            if (numbers := whole_floats(cells)) is not None:
-                source = f"{table.path}: column {layout.names[column]!r}"
-                with_whole_numbers(numbers, source)
         self._describe(has_classes=stated is not None)
         self.no_person = ids_of_no_person(arguments.peek("distractor_ids"))
         self.pairs = stated or self._pairs_with_class_of_subjects()
@@ -751,36 +755,47 @@ def with_corner(head: Head) -> Head:
     return head
 
 
-def read_text_table(head: Head, arguments: Arguments) -> Scores | None:
-    """Read a text as a matrix with names, or as named arrays; None if the text is a list."""
-    names = head.cells[0]
+def read_text_table(path: Path, arguments: Arguments, impostor: Path | None) -> Scores:
+    """Read a text whose first line may name columns; with `impostor`, it has genuine scores."""
+    head = with_corner(head_of(path))
+    scores = _scores_of_table(head, partial(read_columns, head), arguments, impostor)
+    return scores._with(reading=(*head.reading, *scores.reading))
 
-    def read(numbers: Sequence[int], words: Sequence[int]) -> Columns:
-        blanks = [*numbers, *words]
-        of_words, of_numbers = ({i: names[i] for i in x} for x in (words, numbers))
-        return read_columns(head, True, of_words, of_numbers, blanks=blanks)
 
-    if (scores := _of_arrays(head, read, arguments)) is not None:
-        return scores
-    if len(head.rows) < 2 or not is_wide(names, arguments):
-        return None
-    numbers = {i: names[i] for i in range(1, head.width)}
-    for i in numbers:
+def read_numbers(path: Path, arguments: Arguments) -> Scores:
+    """Read a text of numbers alone: a matrix, or with a metric an embedding on each line."""
+    import pandas as pd
+
+    head = head_of(path)
+    titles = head.cells[0]
+    has_titles = not any(map(is_number, titles))
+    header, index_count = True, int(not titles[0])
+    if not has_titles:
+        header, index_count = first_line_of(head, arguments)
+    columns = range(index_count, head.width)
+    names = ["the index"] * index_count + [f"column {i + 1}" for i in columns]
+    words = range(index_count)
+    table = read_columns(head, words, columns, names=names, header=header, blanks=columns)
+    values: Any = np.column_stack([*table.numbers.values()])
+    numbers = as_keys(table.words[0].objects()).numbers if index_count else None
+    if numbers is not None or has_titles:
+        values = pd.DataFrame(values, index=numbers, columns=titles[index_count:])
+    scores = scores_of_array(path, values, arguments)
+    return scores._with(reading=(*head.reading, *scores.reading))
+
+
+def _matrix_with_names(head: Head, read: Reader, arguments: Arguments) -> Scores:
+    path, names = head.path, head.cells[0]
+    for i in range(1, head.width):
         _, *cells = head.column(i)
         if 2 * sum(map(like_number, cells)) <= len(cells):
             raise fault(
-                head.path,
+                path,
                 f"the column {names[i]!r} of a matrix holds no numbers",
                 "expected a score in each cell; metadata and subjects of the rows are read from a "
                 ".npz file",
             )
-    arguments.take("header")
-    table = read_columns(head, True, {0: names[0]}, numbers, blanks=[0, *numbers])
-    return _matrix_with_names(table, names, arguments)
-
-
-def _matrix_with_names(table: Columns, names: Sequence[str], arguments: Arguments) -> Scores:
-    path = table.path
+    table = read([0], range(1, head.width), names=names, blanks=range(head.width))
     row_names = table.words[0].objects().astype(str).tolist()
     if arguments.take("lists.as") == "pairs":
         raise fault(
@@ -865,14 +880,10 @@ def _features(head: Head, arguments: Arguments) -> tuple[list[int], list[int]]:
     return features, others
 
 
-def _of_arrays(
-    head: Head,
-    read: Callable[[Sequence[int], Sequence[int]], Columns],
-    arguments: Arguments,
-) -> Scores | None:
+def _of_arrays(head: Head, read: Reader, arguments: Arguments) -> Scores | None:
     """Read columns as the arrays of a file: features with labels, or the scores of each class.
 
-    `read` reads columns of numbers, and columns of words. None if the table is a list or a matrix.
+    None if the table is a list or a matrix.
     """
     path, titles = head.path, head.cells[0]
     arrays: dict[str, Lazy] = {}
@@ -884,10 +895,10 @@ def _of_arrays(
         if not features:
             raise fault(path, "has no column of numbers that may be a feature")
         others = [i for i in others if titles[i] not in arguments.ignored]
-        table = read(features, others)
+        table = read(others, features, names=titles, blanks=range(head.width), labels=others)
         values = np.column_stack([table.numbers[i] for i in features])
         frame = pd.DataFrame(values, columns=[titles[i] for i in features])
-        arrays["embeddings"] = Lazy(values.shape, values.dtype, lambda: frame)
+        arrays["embeddings"] = Lazy.of(frame)
         columns = {
             titles[i] or "name": text_array(table.words[i].objects().tolist(), str(path))
             for i in others
@@ -903,8 +914,7 @@ def _of_arrays(
             )
         if label is not None and "columns.labels" not in arguments:
             columns["labels"] = columns.pop(column_of_subjects(path, label, columns, "labels"))
-        for name, column in columns.items():
-            arrays[name] = Lazy(column.shape, column.dtype, partial(np.array, column))
+        arrays |= {name: Lazy.of(column) for name, column in columns.items()}
         return scores_of(path, arrays, arguments)
     genuine = arguments.peek("columns.genuine")
     classes = vectors_of_classes(titles)
@@ -916,10 +926,11 @@ def _of_arrays(
     if not all(map(like_number, cells)) or {*map(float, cells)} <= {0.0, 1.0}:
         return None  # words, or flags, which are no scores
     arguments.kind_of(path, None, "")
-    numbers = read([titles.index(x) for x in classes], []).numbers
-    for i, values in numbers.items():  # the shorter column ends in blank cells
+    chosen = [titles.index(x) for x in classes]
+    table = read([], chosen, names=titles, blanks=chosen)
+    for i, values in table.numbers.items():  # the shorter column ends in blank cells
         count = int(np.flatnonzero(~np.isnan(values)).max(initial=-1)) + 1
-        arrays[titles[i]] = Lazy((count,), values.dtype, partial(np.array, values[:count]))
+        arrays[titles[i]] = Lazy.of(values[:count])
     return scores_of(path, arrays, arguments)
 
 
@@ -952,7 +963,7 @@ def read_parquet(path: Path, arguments: Arguments) -> Scores:
         for batch in islice(file.iter_batches(_first_rows(names)), 1):
             first = _first_cells(batch.to_pandas(ignore_metadata=True)[names])
         titles = _titles(index[0], names)
-        head = with_corner(Head(path, ",", [titles, *first]))
+        head = with_corner(Head(path, "", [titles, *first]))
         return _of_table(head, file.metadata.num_rows, pieces, arguments)
 
 
@@ -968,7 +979,7 @@ def read_frame(frame: Any, arguments: Arguments) -> Scores:
         for name, is_missing in zip(frame.columns, missing, strict=True)
     ]
     cells = _first_cells(frame.head(_first_rows(names)))
-    head = with_corner(Head(Path("DataFrame"), ",", [_titles(index, names), *cells]))
+    head = with_corner(Head(Path("DataFrame"), "", [_titles(index, names), *cells]))
 
     def pieces(columns: Sequence[int]) -> Iterator[dict[int, Any]]:
         yield {i: frame.iloc[:, i] for i in columns}
@@ -994,45 +1005,29 @@ def _first_cells(frame: Any) -> list[list[str]]:
 
 
 def _of_table(head: Head, row_count: int, pieces: Pieces, arguments: Arguments) -> Scores:
-    path = head.path
-    names = head.cells[0]
     if not row_count:
-        raise fault(path, "has no rows")
-
-    def read(numbers: Sequence[int], words: Sequence[int]) -> Columns:
-        return _columns(head, row_count, pieces, numbers, words, words, words)
-
-    if (scores := _of_arrays(head, read, arguments)) is not None:
-        return scores
-    if is_wide(names, arguments):
-        table = _columns(head, row_count, pieces, [*range(1, len(names))], [0], [0])
-        return _matrix_with_names(table, names, arguments)
-    layout = with_header(head, arguments)
-    if layout is None or layout.get("score") is None:
-        raise no_scores(head, named=True)
-    options = _options(path, layout, arguments)
-    words = _columns_of_words(layout, arguments)
-    labels = {*layout.templates, *layout.subjects}
-    table = _columns(head, row_count, pieces, [layout.score], words, layout.may_be_blank, labels)
-    return Listed(table, layout, arguments).scores(options)
+        raise fault(head.path, "has no rows")
+    return _scores_of_table(head, partial(_columns, head, row_count, pieces), arguments)
 
 
 def _columns(
     head: Head,
     row_count: int,
     pieces: Pieces,
-    numbers: Sequence[int],
     words: Sequence[int],
+    numbers: Sequence[int],
+    *,
+    names: Sequence[str],
     blanks: Collection[int],
     labels: Collection[int] = (),
+    **_: Any,
 ) -> Columns:
-    """Read columns of numbers and of words.
+    """Read columns of words and of numbers, as :func:`read_columns` does.
 
     A missing number is NaN. Words may be missing in the columns `blanks` alone; in the columns
     `labels`, whole floats become integers.
     """
     path = head.path
-    names = head.cells[0]
     columns = {i: Words() for i in words}
     values = dict[int, GrowingColumn]()
     rows_read = 0
@@ -1081,7 +1076,9 @@ def _columns(
         rows_read += len(piece[numbers[0]])
         report(rows_read, row_count)
     columns = {i: column.renamed(as_integers(column.values)) for i, column in columns.items()}
-    return Columns(path, columns, {i: x.array() for i, x in values.items()}, None)
+    table = Columns(path, columns, {i: x.array() for i, x in values.items()}, None)
+    table.require_exact(labels, names)
+    return table
 
 
 def _as_floats(cells: Any) -> np.ndarray:

@@ -19,7 +19,7 @@ from bioeval.base.arguments import (
     require_text,
 )
 from bioeval.base.errors import DataError, backquoted, nearest_name, received
-from bioeval.base.kinds import FORMATS, KINDS, NAN_POLICIES, Kind
+from bioeval.base.kinds import KINDS, LIST_FORMATS, NAN_POLICIES, Kind
 from bioeval.scores.build import as_ids
 from bioeval.scores.embeddings import known_metric
 from bioeval.scores.formats.files import fault
@@ -48,7 +48,7 @@ _MEANT = {role.removesuffix("s"): role for role in ROLES if role.endswith("s")} 
 _CHOICES: dict[str, Any] = {
     "kind": KINDS,
     "nan": NAN_POLICIES,
-    "format": FORMATS,
+    "format": LIST_FORMATS,
     "names_of": tuple(PATTERNS),
     "lists.as": ("pairs", "matrix"),
     "lists.missing_pairs": ("raise", "skip"),
@@ -265,7 +265,7 @@ def _checked(name: str, value: Any) -> Any:
     noun = backquoted(name)
     if name in _CHOICES:
         require_choice(noun, value, _CHOICES[name])
-    elif name in ("header", "shared", "lists.unordered", "lists.leave_out_query"):
+    elif name in ("shared", "lists.unordered", "lists.leave_out_query"):
         return require_flag(noun, value)
     elif name in ("labels", "gallery", "trials"):
         return require_path(name, value)

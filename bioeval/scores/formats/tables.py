@@ -6,7 +6,7 @@ import csv
 import re
 import warnings
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
@@ -36,7 +36,7 @@ from bioeval.scores.formats.roles import (
     require_few,
     require_no_thousands,
 )
-from bioeval.scores.labels import LEAST_INEXACT, normal
+from bioeval.scores.labels import LEAST_INEXACT, normal, with_whole_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,12 +86,17 @@ class Head:
     """The first lines of a text, or the first rows of a table, by which its columns are known."""
 
     path: Path
-    delimiter: str  # a comma, semicolon or tab, or a blank for any white space
+    delimiter: str  # a comma, semicolon or tab, a blank for any white space; "" of a table
     cells: list[list[str]] = field(repr=False)  # the cells of each line that is not blank
     start_line: int = 1  # the number of the first of these lines in the file
     #: Whether one blank separates the cells, or a delimiter without blanks and quotes around it.
     is_plain: bool = False
     comments: int = 0  # number of lines before the first that begin with ``#``
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the lines are those of a text."""
+        return bool(self.delimiter)
 
     @property
     def width(self) -> int:
@@ -237,6 +242,12 @@ class Columns:
         """The name of a row in messages."""
         return "row" if self.start_line is None else "line"
 
+    def require_exact(self, labels: Collection[int], names: Sequence[str]) -> None:
+        """Raise where columns of `labels` are floats so large that different numbers are one."""
+        for i in labels:
+            if (floats := whole_floats(self.words[i].values)) is not None:
+                with_whole_numbers(floats, f"{self.path}: column {names[i]!r}")
+
     def place_of(self, row: int) -> str:
         """Return the file and the line of a row, for messages."""
         return f"{self.path}: {self.noun} {self.lines([row])[0]}"
@@ -272,17 +283,22 @@ def _lines_of_rows(path: Path, start_line: int, rows: Set[int]) -> Iterator[tupl
 
 def read_columns(
     head: Head,
-    header: bool,
-    words: Mapping[int, str],
-    numbers: Mapping[int, str],
+    words: Collection[int],
+    numbers: Collection[int],
+    *,
+    names: Sequence[str],
+    header: bool = True,
     digits: Collection[int] = (),
     blanks: Collection[int] = (),
+    labels: Collection[int] = (),
 ) -> Columns:
     """Read columns of a text, by their numbers.
 
-    - `words`, `numbers`: the columns to read, and their names for messages
+    - `words`, `numbers`: the columns to read
+    - `names`: the names of all columns, for messages
     - `digits`: columns of words in which whole numbers may lose a sign and leading zeros
     - `blanks`: columns in which cells may be blank; a blank number is NaN
+    - `labels`: columns of words in which whole floats must be exact, as 1.0 is read as 1
 
     pandas parses the numbers as it reads them, fastest where one blank separates the cells. Where a
     line is not as expected, the file is read again line by line, so that an error names the line;
@@ -302,21 +318,22 @@ def read_columns(
                     # The parser of plain cells reads neither blank cells nor quotes after a blank.
                     if any(x[:1] in ("", '"') for x in column.values):
                         raise ValueError("a cell is blank, or in quotes")
-                for i, name in numbers.items():
+                for i in numbers:
                     infinite = {*np.flatnonzero(np.isinf(columns.numbers[i])).tolist()}
                     for _, line, raw in _lines_of_rows(head.path, start_line, infinite):
                         cells = cells_of(decode(raw, head.path, line).strip(), head.delimiter)
                         if i < len(cells) and is_number(cells[i]):
-                            _number(cells[i], f"{head.path}: line {line}", name)  # may be too large
+                            _number(cells[i], f"{head.path}: line {line}", names[i])  # too large?
                 break
         else:
-            pieces = _checked_pieces(head, start_line, words, numbers, blanks)
+            pieces = _checked_pieces(head, start_line, words, numbers, names, blanks)
             columns = _grown(head, start_line, pieces, words, numbers)
-    for i, name in numbers.items():
+    columns.require_exact(labels, names)
+    for i in numbers:
         if _may_have_thousands(columns.numbers[i]):
             rows = rows_of(head.path, head.delimiter, start_line)
             cells = [row[i] for _, row in rows if i < len(row)]
-            require_no_thousands(f"{head.path}: {name}", cells)
+            require_no_thousands(f"{head.path}: {names[i]}", cells)
     return columns
 
 
@@ -402,8 +419,9 @@ def _grown(
 def _checked_pieces(
     head: Head,
     start_line: int,
-    words: Mapping[int, str],
-    numbers: Mapping[int, str],
+    words: Collection[int],
+    numbers: Collection[int],
+    names: Sequence[str],
     blanks: Collection[int],
 ) -> Iterator[pd.DataFrame]:
     """Yield pieces of a text that is read line by line; raise where a line is not as expected."""
@@ -416,7 +434,7 @@ def _checked_pieces(
         f': read the text by `pd.read_csv(path, sep={separator}, decimal=","{titles})`, and load '
         "the table"
     )
-    filled = {i: name for i, name in ({**words, **numbers}).items() if i not in blanks}
+    filled = [i for i in (*words, *numbers) if i not in blanks]
     while piece := [*islice(rows, PIECE)]:
         for line, row in piece:
             is_header = row == head.cells[0] and not any(is_number(row[i]) for i in numbers)
@@ -431,7 +449,7 @@ def _checked_pieces(
             )
             row[head.width :] = []
             row += [""] * (head.width - len(row))
-            blank = next((name for i, name in filled.items() if not row[i]), None)
+            blank = next((names[i] for i in filled if not row[i]), None)
             if blank is not None and row[-1]:
                 raise fault(head.path, f"the cell {blank!r} is blank", line=line)
             if lacks_cells or blank is not None:
@@ -444,9 +462,10 @@ def _checked_pieces(
                         raise fault(head.path, problem, "the file is truncated: write it again")
                 expected = f"expected {head.width}, none of them blank"
                 raise fault(head.path, f"{cell_count} cells", expected, line=line)
-            for i, name in numbers.items():
+            for i in numbers:
                 cells: list[Any] = row
-                cells[i] = _number(row[i] or "nan", f"{head.path}: line {line}", name, decimals)
+                source = f"{head.path}: line {line}"
+                cells[i] = _number(row[i] or "nan", source, names[i], decimals)
         yield pd.DataFrame([row for _, row in piece], dtype=object)
 
 
@@ -515,4 +534,6 @@ def _number(cell: str, source: str, name: str, decimals: str = "") -> float:
         hint = f" (decimals have a point, not a comma{decimals})"
     elif text.isalpha():
         hint = "; of a comparison that failed the cell is blank, or the number `failed`"
+    elif not hint:
+        hint = ', or another column as `columns={"scores": ...}`'
     raise DataError(f"{source}: {name} is {received(cell)}; expected a number{hint}")

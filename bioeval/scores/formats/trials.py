@@ -122,7 +122,8 @@ def read_comparisons(path: Path, arguments: Arguments) -> Comparisons:
     names = [*layout.templates]
     if layout.may_have_metadata:
         names = head.columns_except(classes, layout.get("score"))
-    table = read_columns(head, layout.skips_line, layout.names_of([*names, classes]), {})
+    words = [i for i in (*names, classes) if i is not None]
+    table = read_columns(head, words, [], names=layout.names, header=layout.skips_line)
     genuine = (
         None if classes is None else truth_of(table.words[classes], table, layout.names[classes])
     )

@@ -333,7 +333,7 @@ def test_labels_in_an_array(kind, tmp_path):
         loaded = be.load(tmp_path / name, **sides)
         np.testing.assert_array_equal(loaded.probe_labels, expected)
         np.testing.assert_array_equal(loaded.gallery_labels, expected[:2])
-    with refused(r"two.npy: 2 labels for 4 rows"):
+    with refused(r"two.npy: 2 labels for 4 probes"):
         be.load(tmp_path / "m.npy", labels=tmp_path / "two.npy")
     with refused("who.npy: has labels alone, and no column 'cam'"):
         be.load(tmp_path / "m.npy", labels=tmp_path / "who.npy", columns={"camera": "cam"})
@@ -418,7 +418,7 @@ def test_csv_metadata_can_be_renamed(matrix):
         (b"who,camera\na,1\nb,2\n", "no column of labels.*'who', 'camera'.*'subject'"),
         (b"label\n", "no rows"),
         (b"\n\n", "blank lines"),
-        (b"label\na\nb\nc\n", "3 labels for 2 rows"),
+        (b"label\na\nb\nc\n", "3 labels for 2 probes"),
         (b"name\nann\nbob\n", "its first line, 'name', was read as a label"),
         (b"label\n\xff\xfe\n", "line 2: the byte 0xff is not UTF-8"),
         ("label\na\nb\n".encode("utf-16"), "UTF-16.*UTF-8"),

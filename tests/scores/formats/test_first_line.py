@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import bioeval as be
-from bioeval.cli import main
 
 SAME = [1, 0, 1, 0, 0]
 SCORES = [0.1, 1.0, 0.3, np.nan, 2.5]
@@ -28,18 +27,22 @@ def holds(pairs):
 
 
 @pytest.mark.parametrize("mark", [",", "\t", ";"])
-@pytest.mark.parametrize("turned", [False, True])
-def test_numbers_of_columns_are_asked_about(tmp_path, mark, turned):
-    frame = LIST[[1, 0]] if turned else LIST
-    path = written(tmp_path, frame, index=False, sep=mark)
-    first = "1.+0" if turned else "0.+1"
-    with pytest.raises(be.DataError, match=f"line 1: '{first}' .*`header=True`.*`header=False`"):
-        be.load(path, **HOW)
-    holds(be.load(path, header=True, **HOW))
-    written(tmp_path, frame.dropna(), index=False, sep=mark)
-    data = be.load(path, header=False, kind="distance")
-    assert data.values.tolist() == [1, 0.1, 1, 0.3, 2.5]
-    assert data.genuine.tolist() == [False, True, False, True, False]
+def test_numbers_of_columns_are_asked_about(tmp_path, mark):
+    """In a list, in either order of its columns, in scores alone, in trials and in a matrix."""
+    for frame, first in ((LIST, "0.+1"), (LIST[[1, 0]], "1.+0")):
+        path = written(tmp_path, frame, index=False, sep=mark)
+        with pytest.raises(be.DataError, match=rf"line 1: '{first}' .*`to_csv\(header=False\)`"):
+            be.load(path, **HOW)
+        frame.dropna().to_csv(path, index=False, sep=mark, header=False)
+        assert be.load(path, kind="distance").values.tolist() == [0.1, 1, 0.3, 2.5]
+    columns = {"scores": 2, "genuine": 1}
+    with pytest.raises(be.DataError, match="1, 2 of `columns` may be numbers of columns, or their"):
+        be.load(written(tmp_path, LIST.set_axis([1, 2], axis=1), index=False), columns=columns)
+    trials = tmp_path / "trials.txt"
+    trials.write_text("1 0 2\n0 3 4\n1 5 6\n")
+    path.write_text("0 2 0.5\n3 4 0.7\n5 6 0.1\n")
+    with pytest.raises(be.DataError, match="trials.txt: line 1: '1 0 2'"):
+        be.load(path, trials=trials, kind="distance", format="voxceleb")
 
 
 @pytest.mark.parametrize("mark", [",", "\t", ";"])
@@ -64,32 +67,17 @@ def test_lines_that_all_number_columns_are_data(tmp_path):
     assert be.load(tmp_path / "x.txt", kind="distance").values.tolist() == [1, 0.5, 0, 1]
 
 
-@pytest.mark.parametrize("index", [False, True])
-def test_two_files_of_scores(tmp_path, index):
+def test_two_files_of_scores(tmp_path):
     places = [tmp_path / "genuine.txt", tmp_path / "impostor.txt"]
-    for place, scores in zip(places, ([0.1, 0.2], [0.9, 1, 0.3]), strict=True):
-        pd.DataFrame(scores).to_csv(place, index=index)
-    if not index:
-        with pytest.raises(be.DataError, match="genuine.txt: line 1: '0' .*`header=True`"):
-            be.load(places, kind="distance")
-    pairs = be.load(places, kind="distance", header=None if index else True)
+    for index in (False, True):
+        for place, scores in zip(places, ([0.1, 0.2], [0.9, 1, 0.3]), strict=True):
+            pd.DataFrame(scores).to_csv(place, index=index)
+        if not index:
+            with pytest.raises(be.DataError, match="genuine.txt: line 1: '0' .*header=False"):
+                be.load(places, kind="distance")
+    pairs = be.load(places, kind="distance")
     assert pairs.values.tolist() == [0.1, 0.2, 0.9, 1, 0.3]
     assert pairs.genuine.tolist() == [True, True, False, False, False]
-    if not index:
-        data = be.load(places, kind="distance", header=False)
-        assert data.values.tolist() == [0, 0.1, 0.2, 0, 0.9, 1, 0.3]
-
-
-def test_trials_are_asked_about(tmp_path):
-    scores = tmp_path / "scores.txt"
-    scores.write_text("0 2 0.5\n3 4 0.7\n5 6 0.1\n")
-    trials = tmp_path / "trials.txt"
-    trials.write_text("1 0 2\n0 3 4\n1 5 6\n")
-    options = {"trials": trials, "kind": "distance", "format": "voxceleb"}
-    with pytest.raises(be.DataError, match="trials.txt: line 1: '1 0 2'"):
-        be.load(scores, **options)
-    pairs = be.load(scores, header=False, **options)
-    assert pairs.genuine.tolist() == [True, False, True]
 
 
 WHO = ["ann", "ann", "bob", "bob"]
@@ -101,15 +89,15 @@ def test_a_matrix_of_numbers(tmp_path, index, header):
     (tmp_path / "who.csv").write_text("label\n" + "\n".join(WHO))
     blank = np.where(np.eye(4), np.nan, MATRIX)  # pandas writes nothing for NaN
     path = written(tmp_path, pd.DataFrame(blank), index=index, header=header)
-    options = {"header": True} if header and not index else {}
-    loaded = be.load(path, labels=tmp_path / "who.csv", kind="distance", **options)
+    if header and not index:
+        with pytest.raises(be.DataError, match="'0,1,2,3' may number the columns"):
+            be.load(path, labels=tmp_path / "who.csv", kind="distance")
+        return
+    loaded = be.load(path, labels=tmp_path / "who.csv", kind="distance")
     np.testing.assert_array_equal(loaded.values, blank)
     truth = be.verification(be.Scores(MATRIX, WHO))
     assert be.verification(loaded).eer == truth.eer
     assert be.verification(loaded).genuine_attempts == truth.genuine_attempts == 4
-    if options:
-        with pytest.raises(be.DataError, match="'0,1,2,3' may number the columns"):
-            be.load(path, labels=tmp_path / "who.csv", kind="distance")
 
 
 @pytest.mark.parametrize("columns", [[0, 1, 2, 3], [2, 0, 3, 1]])
@@ -123,17 +111,6 @@ def test_numbers_of_a_matrix_join_its_rows_its_columns_and_its_labels(tmp_path, 
     (tmp_path / "who.csv").write_text("label\n" + "\n".join(WHO))
     scores = be.load(path, labels=tmp_path / "who.csv", kind="distance")
     assert "taken-in-order" in {x.code for x in be.messages(be.verification(scores))}
-
-
-def test_the_option_of_commands(tmp_path, capsys):
-    path = written(tmp_path, LIST.dropna(), index=False)
-    command = ["run", str(path), "--kind", "distance", "--interval", "none"]
-    assert main(command) == 2
-    assert "--header True" in " ".join(capsys.readouterr().err.split())
-    assert main([*command, "--header", "yes"]) == 0
-    np.savez(tmp_path / "x.npz", scores=MATRIX, labels=WHO)
-    with pytest.raises(be.DataError, match="`header` has no meaning for a matrix"):
-        be.load(tmp_path / "x.npz", header=True)
 
 
 @pytest.mark.parametrize("label", [None, "probe"])

@@ -517,19 +517,6 @@ def test_two_lists_of_scores_are_no_trials(tmp_path):
         be.load(tmp_path / "a.txt", trials=tmp_path / "b.txt", kind="similarity", format="kaldi")
 
 
-FOREIGN = {
-    "histogram": "score,genuine,impostor\n0.1,0,500\n0.2,3,200\n0.3,50,1\n",
-    "histogram, counts": "bin,count_genuine,count_impostor\n0.1,0,500\n0.2,3,200\n",
-}
-
-
-@pytest.mark.parametrize("name", FOREIGN)
-def test_files_of_other_programs_are_named(tmp_path, name):
-    (tmp_path / "x.txt").write_text(FOREIGN[name])
-    with refused(f"x.txt: looks like .*{name}"):
-        be.load(tmp_path / "x.txt", kind="similarity")
-
-
 def test_a_run_of_trec_with_its_judgements(tmp_path):
     run = put(tmp_path, "run.txt", "q1 Q0 d3 1 0.9 sys\nq1 Q0 d1 2 0.7 sys\nq2 Q0 d1 1 0.8 sys\n")
     judgements = put(tmp_path, "qrels.txt", "q1 0 d3 1\nq1 0 d1 0\nq2 0 d1 1\n")
@@ -538,11 +525,6 @@ def test_a_run_of_trec_with_its_judgements(tmp_path):
     loaded = be.load(run, kind="similarity", trials=judgements, format="trec")
     assert loaded.genuine.tolist() == [True, False, True]
     assert loaded.pair_templates.tolist() == [["d3", "q1"], ["d1", "q1"], ["d1", "q2"]]
-
-
-def test_a_count_beside_a_class_is_no_histogram(tmp_path):
-    (tmp_path / "x.csv").write_text("score,genuine,face_count\n0.1,1,2\n0.2,0,1\n0.3,0,2\n")
-    assert be.load(tmp_path / "x.csv", kind="distance").values.tolist() == [0.1, 0.2, 0.3]
 
 
 # ------------------------------------------------------------------------- what is said of lists
