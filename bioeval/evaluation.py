@@ -74,7 +74,8 @@ def evaluate(
     Returns
     -------
     xarray.DataTree
-        Nodes ``/verification/single``, ``/verification/multi``, ``/open_set``, ``/closed_set``,
+        Nodes ``/verification/single``, ``/verification/multi`` (of :func:`claim_scores`
+        ``/verification/visits`` or ``/verification/claims``), ``/open_set``, ``/closed_set``,
         ``/reid``, ``/gom``, as far as the card has them; under ``/<system>`` for several systems.
         With a card that has folds, each node is a result of :func:`bioeval.cross_evaluate`, over
         ``repeat, fold, part``; there are no curves then, and options about them are refused. With a

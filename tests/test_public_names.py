@@ -21,8 +21,8 @@ SCORES = """
 # Names for the package itself: see "The inner interface" in CONTRIBUTING.md.
 INNER = """
     cells codes exclusions has_mask streams loaded with_pairs with_remarks pair_distances
-    remarks origin metric reading claims claims_title tries is_derived junk_ids no_person_ids
-    keys pair_keys layout_in_words doubt_of_square failures gallery_order
+    remarks origin metric reading claims claims_name claims_title visits_of tries is_derived
+    junk_ids no_person_ids keys pair_keys layout_in_words doubt_of_square failures gallery_order
 """
 
 

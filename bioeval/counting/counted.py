@@ -131,6 +131,8 @@ class CountedScores(SortedScores):
         index = self.keys.searchsorted(limits, side="right")
         following = np.fmin(self._scores_at(index, index < len(self.keys)), nearest)
         accepted = self._counted(limits, "upto", exact=True)
+        if self._count_upto is None:  # all scores of -inf are listed
+            accepted[(limits == -np.inf) & (accepted < 0)] = 0
         before = self._counted(following, "below", exact=True)
         # No score is between the threshold and the known score where both numbers are equal.
         is_known = (accepted >= 0) & (accepted == before)

@@ -251,7 +251,10 @@ def _fingerprints(results: PageResults) -> Iterator[_Fingerprint]:
 RATES = ("far", "frr")
 
 #: The first of these tasks that a system has leads: its other tasks have the same threshold.
-_LEADING_TASKS = ("verification/single", "verification/multi", "open_set")
+_LEADING_TASKS = (
+    *(f"verification/{x}" for x in ("single", "multi", "visits", "claims")),
+    "open_set",
+)
 
 
 class RatesByThreshold:

@@ -29,6 +29,8 @@ _WORDS = {
     **dict.fromkeys(("verification", "open_set", "closed_set", "reid", "gom"), ""),
     "single": "single-template",
     "multi": "multi-template",
+    "visits": "visits",
+    "claims": "claims",
 }
 
 

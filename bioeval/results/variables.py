@@ -946,8 +946,8 @@ def described(table: Mapping[str, Variable], name: str) -> Variable:
 def _beside(about: Variable, measure: str, suffix: str) -> Variable:
     if suffix == NEXT:
         words = (
-            f"nearest score that is not accepted at {measure}; where scores were only counted, the "
-            "next number of their type"
+            f"nearest score that is not accepted at {measure}, or, of attempts too many to be "
+            "listed, a number before this score"
         )
         return Variable(words, "score", dims=about.dims, detail="data")
     if suffix == SUPPORTED:

@@ -84,6 +84,8 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
     title = f"verification, {about.use_title or f'{verified.use.templates}-template'}"
     attrs = about_attrs(about, "verification", title, _messages(verified))
     attrs |= {**verified.use.attrs, "claims": verified.claims_of}
+    if about.use_name and verified.use.templates == "single":
+        attrs["templates"] = about.use_name
     if verified.compared is not None and not verified.compares_all:
         attrs["pairs_of_people"] = verified.compared.pairs
     if about.nan == "reject":

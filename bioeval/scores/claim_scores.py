@@ -187,6 +187,8 @@ def claim_scores(
         _excluded_before=tuple(left_out(scores)),
         claims=in_words,
         claims_title=title,
+        claims_name="claims" if attempts is None else "visits",
+        visits_of=attempts or "",
         tries=most_tries,
         _incomplete=ids_of(lacks_tries),
         _too_few=ids_of(lacks_templates),

@@ -607,6 +607,7 @@ class Scores(ScoreData):
             _excluded_before=(*self._excluded_before, *self.exclude),
             claims=self.claims,
             claims_title=self.claims_title,
+            claims_name=self.claims_name,
             tries=self.tries,
             remarks=tuple(notes),
         )

@@ -59,6 +59,7 @@ class Provenance:
     reading: tuple[str, ...] = ()  # how files were read
     use: str = ""  # what an attempt of claim scores is
     use_title: str = ""  # the same for a title
+    use_name: str = ""  # the same in a word, visits or claims
     tries: int = 1  # the most tries of an attempt
     failures: tuple[int, int] = (0, 0)  # genuine and impostor comparisons that failed
     incomplete: tuple[int, int] = (0, 0)  # genuine and impostor claims that lack tries
@@ -82,6 +83,7 @@ class Provenance:
             reading=scores.reading,
             use=scores.claims,
             use_title=scores.claims_title,
+            use_name=scores.claims_name,
             tries=scores.tries,
             failures=scores.failures if scores.nan != "raise" else (0, 0),
             incomplete=incomplete_claims(scores),
@@ -166,6 +168,15 @@ def notes_on_scores(scores: Scores) -> list[Message]:
         if not present(codes.gallery, len(codes.values))[codes.probe].any():
             dtypes = str(scores.probe_labels.dtype), str(scores.gallery_labels.dtype)
             about = dict(zip(("probe_dtype", "gallery_dtype"), dtypes, strict=True))
+            first, *others = map(str, scores.gallery_labels.tolist())
+            stem = first.rstrip("0123456789")
+            start = int(first.removeprefix(stem) or -1)
+            if (
+                stem
+                and start >= 0
+                and others == [f"{stem}{start + i + 1}" for i in range(len(others))]
+            ):
+                about |= {"first": first, "last": [first, *others][-1]}
             notes.append(Message("no-mate-in-gallery", **about))
     if scores.doubt_of_square:
         notes.append(Message(scores.doubt_of_square))

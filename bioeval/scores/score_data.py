@@ -68,6 +68,10 @@ class ScoreData:
     claims = ""
     #: The same in a few words, for a title.
     claims_title = ""
+    #: The same in a word: visits, or claims.
+    claims_name = ""
+    #: The metadata column whose values make tries an attempt; empty if an attempt is one probe.
+    visits_of = ""
     #: The largest number of tries of an attempt.
     tries = 1
     #: The identities of the row and the column, int64 (k, 2), of claims that lack tries, and of

@@ -270,7 +270,10 @@ def unit_of(attrs: Any) -> str:
 FEW = 9
 
 #: The nodes of an evaluation, in the order in which they are shown.
-TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "gom")
+TASKS = (
+    *("verification", "single", "multi", "visits", "claims"),
+    *("open_set", "closed_set", "reid", "gom"),
+)
 
 
 def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:

@@ -86,9 +86,9 @@ most-errors: At the threshold {threshold:threshold}, the highest {frr} of a subj
     attempts} accepted ({far_share:rate} of all false accepts).] Look at their templates first;
     results without these people would only look better.
 animals-tested: Found beyond chance: {animals:names}.[ Undecided: {others:names}, which may exist
-    all the same.][ Not tested: {untested:names}.] Goats are hard to recognize, wolves are easily
-    accepted as others, and others are easily accepted as lambs (permutation tests at 5 %, corrected
-    by Holm's method).
+    all the same.][ Not tested: {untested:names}; to test them, call be.zoo (bioeval zoo) with
+    {tested_by}.] Goats are hard to recognize, wolves are easily accepted as others, and others are
+    easily accepted as lambs (permutation tests at 5 %, corrected by Holm's method).
 """)
 )
 
@@ -99,7 +99,8 @@ SENTENCES = ANSWERS | dict(
 listed-pairs-missing: {pairs:count} of the {listed:count pairs} in the list are left out, because
     one of their templates is missing
 no-mate-in-gallery!: no subject of a probe is in the gallery (probe labels are {probe_dtype},
-    gallery labels {gallery_dtype}): check that both sides use the same labels
+    gallery labels {gallery_dtype}): check that both sides use the same labels[; if {first:name} to
+    {last:name} are features of embeddings, give `metric`]
 same-labels-twice: probe and gallery labels are the same list; if these are the same templates,
     leave `gallery_labels` out, so that no template is compared with itself
 copies-in-gallery!: about {copies:count} of {probes:count probes}[ (judged by {judged:count} of

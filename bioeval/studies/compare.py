@@ -259,7 +259,7 @@ def compare(
     *,
     measures: Sequence[Any] | str | None = None,
     fusion: FusionRule = "best",
-    far_targets: Sequence[float] = FAR_TARGETS,
+    far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] = (),
     rank_unit: RankUnit = "template",
     ties: Ties = "pessimistic",
@@ -404,7 +404,7 @@ def compare(
         # The options of a comparison of scores, with their defaults.
         for name, option, default in (
             ("fusion", fusion, "best"),
-            ("far_targets", tuple(np.atleast_1d(far_targets).tolist()), tuple(FAR_TARGETS)),
+            ("far_targets", far_targets, None),
             ("frr_targets", np.size(frr_targets), 0),
             ("rank_unit", rank_unit, "template"),
             ("ties", ties, "pessimistic"),
@@ -420,13 +420,19 @@ def compare(
         return _compared_folds(folds, measures, corrected, adjust)
     method = required_interval(interval, (PEOPLE,), takes_unit=True)
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
-    far_numbers = check_targets(far_targets)
+    far_numbers = check_targets(FAR_TARGETS if far_targets is None else far_targets)
     frr_numbers = check_targets(frr_targets, "frr_targets")
     rules = convention_of(protocol, argument="protocol") if protocol is not None else None
     if rules is None:
         require_use_of_fusion(fusion, rank_unit == "subject", "compare", 'rank_unit="subject"')
-    if rules is not None and measures is None:
-        _refuse_options_unused_by_reid(search, far_numbers, frr_numbers, rules.name)
+    if rules is not None:
+        _refuse_unused(
+            search,
+            f"in a comparison of re-identification ({rules.name})",
+            "or change the card",
+            far_targets=far_targets is not None,
+            frr_targets=len(frr_numbers) > 0,
+        )
     wanted = WantedMeasures.parse(measures, far_numbers, frr_numbers, retrieval=rules is not None)
 
     def measure(scores: Scores, place: int) -> MeasuredSystem:
@@ -486,7 +492,7 @@ def compare(
         attrs["thresholds_of_systems"] = words
     messages = [*wanted.notes(), *_messages(systems, wanted, {x.name for x in compared}, method)]
     comparison = comparison_dataset(list(systems.measured), compared, attrs, messages)
-    if measures is not None or far_targets is not FAR_TARGETS:  # the default
+    if measures is not None or far_targets is not None:
         note_asked_targets(comparison)
     return with_answers(comparison)
 
@@ -500,20 +506,16 @@ def _thresholds_in_words(names: Sequence[str], wanted: WantedMeasures) -> str:
     return "; ".join(texts)
 
 
-def _refuse_options_unused_by_reid(
-    search: OpenSet, far_targets: np.ndarray, frr_targets: np.ndarray, convention: str
-) -> None:
+def _refuse_unused(search: OpenSet, where: str, remedy: str, **targets: bool) -> None:
+    """Raise for options of identification, and `targets` that are given, which have no effect."""
     names = ("fusion", "rank_unit", "ties", "impostors")
     unused = [name for name in names if search[name] != OpenSet()[name]]
-    if not np.array_equal(far_targets, FAR_TARGETS):
-        unused.append("far_targets")
-    if len(frr_targets):
-        unused.append("frr_targets")
+    unused += [name for name, is_given in targets.items() if is_given]
     if unused:
         verb, out = ("has", "it") if len(unused) == 1 else ("have", "them")
         raise ProtocolError(
-            f"{enumerated(map(backquoted, unused))} {verb} no effect in a comparison of "
-            f"re-identification ({convention}); leave {out} out, or change the card"
+            f"{enumerated(map(backquoted, unused))} {verb} no effect {where}; leave {out} out, "
+            f"{remedy}"
         )
 
 
@@ -895,8 +897,15 @@ def by_attempts(
         verifying = Verified(
             scores, wanted=points, thresholds=thresholds if len(thresholds) else None
         )
-    if not (scores.layout == "pairs" or scores.claims) and wanted.asks(*IDENTIFICATION):
+    remedy = f"or compare a measure of identification, such as {IDENTIFICATION[0]}"
+    if scores.layout == "pairs" or scores.claims:
+        data = "pairs" if scores.layout == "pairs" else "claims"
+        remedy = "or give a matrix"
+        _refuse_unused(search, f"on {data}, which have no identification", remedy)
+    elif wanted.asks(*IDENTIFICATION):
         searching = Searching(scores, search)
+    else:
+        _refuse_unused(search, "on these measures, of which none is of identification", remedy)
     functions = [x.function for x in wanted.chosen or () if x.function is not None]
     if not (verifying or searching or functions):
         raise ProtocolError(

@@ -54,6 +54,7 @@ from bioeval.tasks.verification_task import chosen_threshold
 _TASKS = {
     "verification/single": ("Verification, single-template", "verification"),
     "verification/multi": ("Verification, multi-template", "verification"),
+    **{f"verification/{x}": (f"Verification, {x}", "verification") for x in ("visits", "claims")},
     "open_set": ("Open-set identification", "open set"),
     "closed_set": ("Closed-set identification", "closed set"),
 }
@@ -71,6 +72,7 @@ _LEGEND = (
 )
 
 _FAILED = "failed comparison (NaN)"
+_FAILED_CLAIM = "failed claim (NaN)"
 
 #: Longer lists are shortened in print. They keep the first places, the places around the threshold,
 #: and the first genuine entries.
@@ -163,6 +165,9 @@ def explain(
 
     # The comparisons of the probe, and the lists of subjects of the same row.
     name, compared = _compared(given, kept, probe)
+    visit = ""
+    if (column := kept.visits_of) in kept.probe_meta:
+        visit = f"{column} {plain(kept.probe_meta[column][compared.row])}"
     ties = [task.ties for task in searching.values() if task.gallery == "all"]
     lists: dict[str, _Row] = {}
 
@@ -224,6 +229,7 @@ def explain(
     return Explanation(
         probe=compared.row,
         name=name,
+        visit=visit,
         subject=compared.subject,
         data=sides_in_words(about_attrs(Provenance.from_scores(kept), "", "", ())),
         kind=scores.kind,
@@ -337,9 +343,9 @@ def _threshold(tasks: CardTasks, threshold: Any) -> tuple[float | None, float | 
                 raise
             source = "none: there are no genuine, or no impostor attempts to choose it on"
             return None, None, math.nan, source
-        if use.templates == "multi" or scores.claims_title:
+        if use.templates == "multi":
             # The lists also show the scores of templates that were fused, which may lie between the
-            # threshold and the next score of a claim.
+            # threshold and the next fused score.
             chosen = replace(chosen, next=math.nan)
         source = say(
             "where verification ({attempts}) has {rule}, on these data",
@@ -414,7 +420,7 @@ def _compared(given: Scores, kept: Scores, probe: int | str) -> tuple[str, _Row]
         "left out by the mask": was_masked,
         f"excluded: {exclusions}": excluded(kept, np.full(len(columns), i), columns),
         "left out by the protocol": is_masked,
-        _FAILED: np.isnan(score),
+        _FAILED_CLAIM if kept.claims_title else _FAILED: np.isnan(score),
     }
     conditions = [np.broadcast_to(x, columns.shape) for x in reasons.values()]
     has_people = knows_people(kept)
@@ -461,7 +467,7 @@ def _mate(row: _Row, ties: Ties) -> tuple[int | None, dict[int, float]]:
         return None, {}
     best = int(mates[0])
     nearest = row.distance[best]
-    if row.reason[best] == _FAILED or nearest == np.inf:
+    if nearest == np.inf:  # it failed
         return best, {}
     others = is_attempt & ~row.is_genuine
     tied = others & (row.distance == nearest)
@@ -506,7 +512,11 @@ class Explanation(Shown):
     probe : int
         The row, from 0.
     name, subject : str
-        Name and subject of the probe; empty where there is none.
+        Name and subject of the probe; empty where there is none. The name of an attempt of several
+        tries is that of its first try.
+    visit : str
+        The metadata column of an attempt of several tries with its value, such as ``"visit 3"``;
+        else empty.
     data, kind, protocol, system : str
         What is compared, in words; the kind of scores; the card; the name of the scores.
     threshold : float or None
@@ -515,7 +525,8 @@ class Explanation(Shown):
     threshold_source : Text
         Where the threshold comes from.
     threshold_next : float
-        The nearest score that the threshold does not accept; NaN if the threshold was given.
+        The nearest score that the threshold does not accept, as in :func:`verification`; NaN if the
+        threshold was given.
     lists : dict
         Tuples of :class:`Entry` from near to far, followed by those that are left out: of
         ``"templates"``, and of subjects by their fused scores, such as ``"subjects, fusion best"``.
@@ -531,6 +542,7 @@ class Explanation(Shown):
 
     probe: int
     name: str
+    visit: str
     subject: str
     data: str
     kind: Kind
@@ -556,7 +568,7 @@ class Explanation(Shown):
         return records
 
     def _document(self) -> dict[str, Any]:
-        named = ("system", "data", "kind", "protocol", "probe", "name", "subject", "threshold")
+        named = ("system", "data", "kind", "protocol", "probe", "name", "visit", "subject")
         rows = []
         for key, entries in self.lists.items():
             for entry in entries:
@@ -565,6 +577,7 @@ class Explanation(Shown):
                 rows.append({"list": key, **row, **adds})
         return {
             **{name: getattr(self, name) for name in named},
+            "threshold": self.threshold,
             "rows": rows,
             "adds": self._records(),
         }
@@ -573,13 +586,17 @@ class Explanation(Shown):
         return f"<Explanation of probe {self.probe}, protocol {self.protocol}; print shows it>"
 
     def _section(self) -> Section:
-        names: list[Text] = [Label(self.name)] if self.name else []
+        names: list[Text] = [Label(self.visit)] if self.visit else []
+        if self.name:
+            text = "first try {name:name}" if self.visit else "{name:name}"
+            names.append(say(text, name=self.name))
         if self.subject:
             names.append(say("subject {subject:name}", subject=self.subject))
-        heading: Text = f"Probe {self.probe}"
+        row = "Attempt" if self.visit else "Probe"
+        heading: Text = f"{row} {self.probe}"
         if names:
             of_probe = Enumeration(names, "")
-            heading = say("Probe {probe:name} ({names})", probe=self.probe, names=of_probe)
+            heading = say("{row} {probe:name} ({names})", row=row, probe=self.probe, names=of_probe)
         threshold = self.threshold_source
         if self.threshold is not None:
             value: Text = "none accepts any (reject all)"
@@ -603,7 +620,9 @@ class Explanation(Shown):
                 added = _in_symbols(counts) or "nothing"
             rows.append((f"Verification, {self.claims}" if self.claims else _TASKS[task][0], added))
         columns = (Column("task", "task"), Column("adds", "adds"))
-        notes: tuple[Text, ...] = (*self.remarks, say(_LEGEND, task="identification"))
+        notes: tuple[Text, ...] = self.remarks
+        if {"open_set", "closed_set"} & {*self.counts}:
+            notes += (say(_LEGEND, task="identification"),)
         adds = Table("adds", columns, rows, title="What this row adds", notes=notes)
         return Section("row", heading, (Facts(facts), picture, *lists, adds), task="verification")
 
@@ -654,7 +673,8 @@ class Explanation(Shown):
             *(Column(task.partition("/")[0], _TASKS[task][1]) for task in tasks),
             Column("reason"),
         ]
-        return Table(unit, columns, rows, title=f"List of {key}", notes=notes)
+        title = f"List of {'claims' if self.claims else key}"
+        return Table(unit, columns, rows, title=title, notes=notes)
 
 
 def _in_symbols(counts: Counts) -> Text:

@@ -628,7 +628,8 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
     nodes: dict[str, FoldOptions] = {}
     if card.verification is not None:
         for templates in card.verification.templates:
-            nodes[f"verification/{templates}"] = fold_options(
+            name = scores.claims_name if templates == "single" else ""
+            nodes[f"verification/{name or templates}"] = fold_options(
                 task="verification",
                 use=Use(templates, card.verification.fusion),
                 claims=claims,

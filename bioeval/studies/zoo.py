@@ -231,9 +231,9 @@ ZOO = {
         label="rate",
     ),
     "non_finite": Variable(
-        "attempts with an infinite score, left out of means",
+        "attempts that failed or have an infinite score, left out of means",
         "attempts",
-        label="attempts with an infinite score, left out of means",
+        label="attempts that failed or have an infinite score, left out of means",
         detail="verbose",
     ),
     "animal_of_subject": Variable("animal of the subject, or none", label="animal", detail="data"),
@@ -381,7 +381,8 @@ def zoo(
     if "session" in scores.probe_meta and not excludes_same(scores, "session"):
         messages += unknown_notes(sessions_of(scores), "session")
     means, animals = _means_and_animals(attempts, quantile, scores.kind)
-    if infinite := means["non_finite"]:
+    failed = sum(scores.failures) if scores.nan == "reject" else 0
+    if infinite := means["non_finite"] - failed:
         messages.append(Message("infinite-scores-left-out", attempts=infinite))
 
     people = int(np.count_nonzero(~codes.no_person[present]))
@@ -645,9 +646,14 @@ def _answers(ds: xr.Dataset) -> Iterator[Message]:
     while exist < len(tested) and p_values[tested[exist]] * (len(tested) - exist) <= LEVEL:
         exist += 1
     if tested:
-        others = {"others": tested[exist:]} if tested[exist:] else {}
+        others: dict[str, Any] = {"others": tested[exist:]} if tested[exist:] else {}
         if untested := [animals for animals in names if animals not in tested]:
-            others["untested"] = untested
+            templates = next(x[1:] for x in TESTED.values() if x[0] == untested[0])
+            of_each = templates[ds.attrs["layout"] != "all-against-all"]
+            tested_by = f"at least {LEAST_SUBJECTS} subjects who have {of_each} each"
+            if "use" in ds.attrs:
+                tested_by = "the scores of which the claims were made"
+            others |= {"untested": untested, "tested_by": tested_by}
         yield Message("animals-tested", animals=tested[:exist] or ["none"], **others)
 
 

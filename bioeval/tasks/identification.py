@@ -163,7 +163,7 @@ def open_set(
     fusion: FusionRule = "best",
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
-    far_targets: Sequence[float] = FAR_TARGETS,
+    far_targets: Sequence[float] | None = None,
     gallery: EnrolledTemplates = "all",
     interval: IntervalName | IntervalMethod | None = None,
 ) -> xr.Dataset:
@@ -191,8 +191,9 @@ def open_set(
         subject is not enrolled, each enrolled probe with its own subject taken out of the gallery,
         or both. ``"auto"``: the unenrolled if there is any, else leave-subject-out. All-against-all
         is always leave-subject-out.
-    far_targets : sequence of float
-        FAR targets: for each, the largest DIR with FAR at most the target, at every rank.
+    far_targets : sequence of float, optional
+        FAR targets: for each, the largest DIR with FAR at most the target, at every rank; by
+        default those of :func:`verification`.
     gallery : {"all", "single"}
         ``"all"``: all templates are enrolled. ``"single"``: one template of each subject, drawn
         uniformly for each probe anew; rates are the exact means over all such galleries.
@@ -259,11 +260,11 @@ def open_set(
         max_rank=max_rank,
         gallery=gallery,
     )
-    targets = check_targets(far_targets)
+    targets = check_targets(FAR_TARGETS if far_targets is None else far_targets)
     curve = curve_thresholds(thresholds, n_thresholds)
     with rows_reported():
         dataset = _identify(scores, options, interval_method, targets, curve)
-    if far_targets is not FAR_TARGETS:  # the default
+    if far_targets is not None:
         note_asked_targets(dataset)
     return dataset
 

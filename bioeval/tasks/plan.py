@@ -141,7 +141,8 @@ class CardTasks:
         for templates in task.templates:
             if self.automatic and templates == "multi" and not may_fuse:
                 continue  # a mask alone does not say which templates belong together
-            self.verifying[f"verification/{templates}"] = VerificationTask(
+            name = scores.claims_name if templates == "single" else ""
+            self.verifying[f"verification/{name or templates}"] = VerificationTask(
                 scores,
                 Use(templates, task.fusion),
                 wanted=self.wanted,

@@ -93,7 +93,7 @@ def verification(
     n_thresholds: int | None = None,
     claims: Any = None,
     unenrolled_claims: UnenrolledClaims = "raise",
-    far_targets: Sequence[float] = FAR_TARGETS,
+    far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] = (),
     costs: Sequence[tuple[float, float, float]] = PointsWanted.DEFAULT_COSTS,
     auc: bool = True,
@@ -126,9 +126,9 @@ def verification(
         drawn by :class:`bioeval.partition.ClaimSampler`.
     unenrolled_claims : {"raise", "skip"}
         Whether a claim of a subject without templates is an error, or is left out and counted.
-    far_targets : sequence of float
+    far_targets : sequence of float, optional
         FAR at which to report FRR. For each target, the smallest FRR with FAR at most the target,
-        and its threshold.
+        and its threshold; by default 0.1, 0.01, 0.001 and 0.0001.
     frr_targets : sequence of float
         FRR at which to report FAR. For each target, the smallest FAR with FRR at most the target,
         and its threshold; none by default.
@@ -165,7 +165,8 @@ def verification(
         Operating points are exact: they are found at the scores themselves, never read off the
         thresholds. :func:`messages` names targets that the number of impostor attempts cannot
         support. Beside each threshold, with the ending ``_next``, is the nearest score that it does
-        not accept, or, where attempts are too many to be listed, a number before this score.
+        not accept. Where attempts are too many to be listed, this is exact at FAR targets and at
+        ``zero_far``, and elsewhere this score or a number before it.
 
         With an interval, ``gar``, ``frr``, ``far``, ``grr``, ``frr_at_far`` and ``far_at_frr`` have
         ``_low`` and ``_high``; an interval by subject also has them for ``auc`` and ``eer``.
@@ -203,7 +204,7 @@ def verification(
     require_all_scores(scores)
     scores = scores.loaded()  # operating points may take another pass
     points = PointsWanted(
-        targets=check_targets(far_targets),
+        targets=check_targets(FAR_TARGETS if far_targets is None else far_targets),
         costs=check_costs(costs),
         frr_targets=check_targets(frr_targets, "frr_targets"),
         every_score=require_flag("auc", auc),
@@ -222,7 +223,7 @@ def verification(
         symmetric = templates == "single" and is_symmetric(scores)
         task.find_points(symmetric=symmetric, with_thresholds=task.requested_thresholds is None)
         dataset = task.dataset()
-    if far_targets is not FAR_TARGETS:  # the default
+    if far_targets is not None:
         note_asked_targets(dataset)
     if interval_method is None:
         return dataset

@@ -55,7 +55,8 @@ def variables_page() -> str:
     lines += ["Endings: `_low` and `_high` are confidence limits. `_at_least` and `_at_most` are"]
     lines += ["bounds of a value that the data do not determine."]
     lines += ["`_next` is the nearest score that is not accepted at a threshold, or, of attempts"]
-    lines += ["too many to be listed, a number before this score. NaN where none is known."]
+    lines += ["too many to be listed, and except at FAR targets, this score or a number before it."]
+    lines += ["NaN where none is known."]
     lines += ["`_supported`, beside a number at a target, is 1 where people and attempts support"]
     lines += ["the target (rule of 3), else 0."]
     for title, variables in SECTIONS.items():

@@ -55,4 +55,5 @@ def test_animals_that_were_not_tested_are_not_found_absent():
     answer, not_tested = be.messages(zoo)
     assert (answer.code, not_tested.code) == ("animals-tested", "animals-not-tested")
     assert answer.arguments["untested"] == [not_tested.arguments["animals"]] == ["goats"]
-    assert "Not tested: goats." in answer.sentence
+    call = "be.zoo (bioeval zoo) with at least 8 subjects who have 4 templates each"
+    assert f"Not tested: goats; to test them, call {call}." in answer.sentence

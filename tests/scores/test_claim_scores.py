@@ -110,7 +110,7 @@ def test_searches_take_the_scores_themselves():
             call(claims)
     with pytest.raises(be.ProtocolError, match="re-identification ranks the templates"):
         be.reid(claims, "market1501")
-    assert [node.path for node in be.evaluate(claims).leaves] == ["/verification/single"]
+    assert [node.path for node in be.evaluate(claims).leaves] == ["/verification/claims"]
 
 
 GAPS = be.Scores(np.ones((3, 3)), ["a", "a", "b"], probe_meta={"visit": ["x", None, "y"]})

@@ -9,6 +9,7 @@ import re
 import pytest
 
 import bioeval as be
+from bioeval.counting.thresholds import FAR_TARGETS
 
 #: The label of a row or of a column, in any form. A sentence names targets before these verbs.
 AT_FAR = re.compile(
@@ -88,8 +89,8 @@ def test_a_target_that_was_asked_for_is_marked(task, targets, capsys):
     assert at_far.supported.tolist()[-1] is False and at_far.value.notna().all()
 
 
-def test_usual_targets_are_withheld_only_if_nobody_asked_for_them(capsys):
-    usual = [0.1, 0.01, 0.001, 0.0001]
+@pytest.mark.parametrize("usual", [[0.1, 0.01, 0.001, 0.0001], FAR_TARGETS])
+def test_usual_targets_are_withheld_only_if_nobody_asked_for_them(usual, capsys):
     halves = be.partition.SubjectKFold(2)
     by_repeat = be.partition.ProbeGallerySplit(1, n_repeats=3, random_state=0)
     for results in (

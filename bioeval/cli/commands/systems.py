@@ -135,7 +135,6 @@ def fuse_command(
     """
     import warnings
 
-    from bioeval.counting.thresholds import FAR_TARGETS
     from bioeval.studies.fuse import fuse
     from bioeval.tasks.verification_task import verification
 
@@ -169,7 +168,6 @@ def fuse_command(
             train=train_by_name or None,
         )
     run.stages("counting")
-    options = {"far_targets": FAR_TARGETS, "frr_targets": (), **options}
     datasets = {name: verification(scores, **options) for name, scores in by_name.items()}
     require_defined([ds["eer"] for ds in datasets.values()], by_name.values())
     run.save_scores(by_name["fused"])

@@ -166,7 +166,8 @@ def _finish_with_curves(
     if run.page is None:
         run.finish(study)
         return
-    task, counted = "verification/single", functools.partial(verification, scores)
+    task, counted = "verification", functools.partial(verification, scores)
+    task += f"/{scores.claims_name or 'single'}"
     if options["task"] == "open_set":
         ranked = {name: options[name] for name in ("rank_unit", "fusion")}
         task = "open_set"

@@ -835,11 +835,14 @@ def _matrix_with_names(head: Head, read: Reader, arguments: Arguments) -> Scores
         labels[side] = x if subject_of is None else [subject_of[name] for name in x]
         of_side = {column: [value_of[name] for name in x] for column, value_of in meta.items()}
         columns[side] = {} if subject_of is None else {"template": x, **of_side}
+    hint = ""
+    if {*labels["probe"]}.isdisjoint(labels["gallery"]):
+        hint = ", or, if the columns are features of embeddings, `metric`"
     return Scores(
         np.column_stack([*table.numbers.values()]),
         labels["probe"],
         None if square else labels["gallery"],
-        kind=arguments.kind_of(path, None, ""),
+        kind=arguments.kind_of(path, None, "", hint),
         nan=arguments.take("nan", "raise"),
         name=path.name.split(".")[0],
         probe_meta=columns["probe"],
@@ -923,7 +926,8 @@ def _of_arrays(head: Head, read: Reader, arguments: Arguments) -> Scores | None:
     if classes is None or not {*classes} <= {*titles} <= {"", *classes}:
         return None
     cells = [x for name in classes for x in head.column(titles.index(name))[1:] if x]
-    if not all(map(like_number, cells)) or {*map(float, cells)} <= {0.0, 1.0}:
+    are_flags = all(is_number(x) and float(x) in (0, 1) for x in cells)
+    if are_flags or not all(map(like_number, cells)):
         return None  # words, or flags, which are no scores
     arguments.kind_of(path, None, "")
     chosen = [titles.index(x) for x in classes]

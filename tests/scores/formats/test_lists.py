@@ -521,3 +521,13 @@ def test_decimal_commas_of_a_matrix_are_named(tmp_path, mark):
         load(
             tmp_path, "".join(x[2:] for x in rows[1:]), labels=put(tmp_path, "who.csv", "a\nb\nc\n")
         )
+    with refused("line 2: genuine is '0,5'; .*decimals have a point"):
+        load(tmp_path, f"genuine{mark}impostor\n0,5{mark}0,7\n0,6{mark}0,8\n")
+
+
+def test_columns_that_may_be_features_are_named(tmp_path):
+    path = put(tmp_path, "f.csv", "label,f0,f1\na,1,0\na,1,0.2\nb,0,1\n")
+    with refused("distances or similarities; .*, if the columns are features .*, `metric`"):
+        be.load(path)
+    with pytest.warns(be.BioevalWarning, match="if f0 to f1 are features of embeddings, give `me"):
+        be.verification(be.load(path, kind="distance"))

@@ -423,6 +423,22 @@ def test_wrong_options_are_refused(options, says):
         be.compare(crowd_systems(people=6), **options)
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"ties": "optimistic"}, "`ties` has no effect on pairs, which have no identification"),
+        ({"impostors": "both", "measures": "eer"}, "`impostors` has no effect on pairs"),
+        ({"rank_unit": "subject"}, "`rank_unit` has no effect on pairs.* or give a matrix"),
+    ],
+)
+def test_options_of_searches_without_searches_are_refused(options, says):
+    systems = crowd_systems(people=6)
+    with pytest.raises(be.ProtocolError, match=says):
+        be.compare({k: x.at_pairs(*np.triu_indices(24, 1)) for k, x in systems.items()}, **options)
+    with pytest.raises(be.ProtocolError, match="has no effect on these measures, of which none"):
+        be.compare(systems, **options | {"measures": "eer"})
+
+
 def _failed(scores):
     values = np.array(scores.values)
     values[3, 5] = np.nan

@@ -112,6 +112,7 @@ NOT_ENROLLED = be.Scores([[1, 2], [2, 1]], ["a", "b"], ["c", "d"])
     [
         ("market1501", {"far_targets": [0.5]}, None, "`far_targets` has no effect .*leave it out"),
         ("market1501", {"fusion": "mean", "ties": "stable"}, None, "`fusion` and `ties`"),
+        ("market1501", {"measures": "mean_ap", "ties": "stable"}, None, "`ties` has no effect"),
         ("gom-market1501", {}, None, "GOM, by which systems are not compared; .*be.gom"),
         ("market1501", {"measures": ["rank1"]}, None, "has rank1; expected cmc=1"),
         ("course-all-vs-all", {}, None, r"no \[reid\] section"),

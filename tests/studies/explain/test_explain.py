@@ -458,6 +458,19 @@ def test_claim_scores_are_rows_of_claims():
     row = be.explain(claims, 0, threshold=2.5)
     entries = row.lists["templates"]
     assert [(e.subject, e.score) for e in entries] == [("ann", 1), ("bob", 3)]
-    assert [e.adds["verification/single"] for e in entries] == [{"ga": 1}, {"gr": 1}]
+    assert [e.adds["verification/visits"] for e in entries] == [{"ga": 1}, {"gr": 1}]
     assert "Verification, visits, best of their" in shown(row)
     assert "single-template" not in shown(row)
+    assert "Attempt 0 (visit 1, subject ann)" in shown(row) and row.visit == "visit 1"
+    assert "List of claims" in shown(row)
+
+
+def test_a_failed_visit_is_no_failed_comparison():
+    """Both tries of the visit 2 failed."""
+    values = [[5.0, 6.0], [2.0, 1.0], [np.nan, 8.0], [np.nan, 7.0]]
+    meta = {"visit": [1, 1, 2, 2], "template": ["t0", "t1", "t2", "t3"]}
+    scores = be.Scores(values, ["a"] * 4, ["a", "b"], probe_meta=meta, nan="reject")
+    row = be.explain(be.claim_scores(scores, attempts="visit"), 1)
+    assert [x.reason for x in row.lists["templates"]] == ["", "failed claim (NaN)"]
+    assert "Attempt 1 (visit 2, first try t2, subject a)" in shown(row)
+    assert row.counts["verification/visits"]["fr"] == 1
