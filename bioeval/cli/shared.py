@@ -10,7 +10,6 @@ import click
 from click.core import ParameterSource
 
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import (
     CONFIDENCE,
     ENTRIES,
@@ -25,6 +24,7 @@ from bioeval.cli.arguments import (
     joined_lists,
 )
 from bioeval.cli.command import F, in_options, option, option_group
+from bioeval.cli.signatures import option_of
 
 # ------------------------------------------------------------------------- reading a file
 
@@ -55,95 +55,70 @@ def _of_lists(ctx: click.Context, param: click.Parameter, given: Any) -> dict[st
 
 #: The arguments of `load`, of each command that reads a file.
 _READING = option_group(
-    option(
-        "--labels FILE", "The subjects of the rows, and of the columns where there is no gallery."
-    ),
-    option(
+    option_of("load", "--labels FILE"),
+    option_of(
+        "load",
         "--gallery FILE",
-        "The subjects of the columns, in the same way. With embeddings in a .npy file: the "
-        "embeddings of the gallery, with their labels beside them in x.labels.csv.",
+        more=". With embeddings in a .npy file: the embeddings of the gallery, with their labels "
+        "beside them in x.labels.csv.",
     ),
-    option(
+    option_of(
+        "load",
         "--trials FILE",
-        "A text file that says which pairs of a list of scores are trials. Each line has the names "
-        "of both sides, and whether the pair is genuine; a list of names alone lists the genuine "
-        "pairs.",
+        more=". Each line has the names of both sides, and whether the pair is genuine; a list of "
+        "names alone lists the genuine pairs.",
     ),
-    option(
+    option_of(
+        "load",
         "--columns ROLE=NAME|NUMBER",
-        "The array, or the column of a list, that has a role or is metadata. Roles are scores, "
-        "genuine, labels, gallery_labels, embeddings, gallery_embeddings, indices and mask; of a "
-        "list also any name that a column may have, as subject_a, subject_b, template and probe. "
-        "The columns of a list without a header have numbers from 1. NAME=None says that the "
-        "array or column NAME is not to be read.",
         ENTRIES,
+        more=". Roles are scores, genuine, labels, gallery_labels, embeddings, gallery_embeddings, "
+        "indices and mask; of a list also any name that a column may have, as subject_a, "
+        "subject_b, template and probe. The columns of a list without a header have numbers from "
+        "1. NAME=None says that the array or column NAME is not to be read.",
         multiple=True,
         callback=joined_entries,
     ),
-    option(
-        "--lists KEY=VALUE",
-        "Options of lists alone: as, unordered, keep, missing_pairs; of top-K lists first_index "
-        "and leave_out_query.",
-        ENTRIES,
-        multiple=True,
-        callback=_of_lists,
-    ),
+    option_of("load", "--lists KEY=VALUE", ENTRIES, multiple=True, callback=_of_lists),
     option(
         "--format FORMAT",
         "The columns of lists without a header: asvspoof, bob, ijb, kaldi, lfw, pyeer, trec or "
         "voxceleb.",
     ),
-    option(
+    option_of(
+        "load",
         "--kind",
-        "Kind of the scores; by default, as the file says, else distance. A text that does not "
-        "say it needs the kind.",
-        KINDS,
+        more="; by default, as the file says, else distance. A text that does not say it needs "
+        "the kind.",
     ),
-    option(
-        "--nan",
-        "Meaning of a comparison that failed; by default, as the file says, else raise.",
-        ["raise", "reject", "exclude"],
-    ),
-    option(
-        "--failed X",
-        "The score of a comparison that failed, such as -1. A blank score of a list means the "
-        "same.",
-        FAILED,
-    ),
-    option("--metric M", "How to compare embeddings: what the file says, else cosine."),
-    option(
-        "--average NAME,NAME",
-        "Metadata columns by which several embeddings become one template, as the template and "
-        "the media of IJB.",
-        NAMES,
-    ),
-    option(
-        "--exclude RULE",
-        "Comparisons that are left out, as for Scores: session, clothes!=, all:camera=3/2.",
-        multiple=True,
-    ),
-    option(
+    option_of("load", "--nan", more="; by default, as the file says, else raise."),
+    option_of("load", "--failed X", FAILED, more=". A blank score of a list means the same."),
+    option_of("load", "--metric M", str, more=": what the file says, else cosine."),
+    option_of("load", "--average NAME,NAME", NAMES),
+    option_of("load", "--exclude RULE", multiple=True),
+    option_of(
+        "load",
         "--subject-from REGEX",
-        "A regular expression that finds the subject in the name of a template. A group, or "
-        "several together, are the subject: 'id(\\d+)/'. Groups with names are the subject and "
-        "metadata: '(?P<subject>\\w+)_day(?P<session>\\d+)'.",
+        more=". A group, or several together, are the subject: 'id(\\d+)/'. Groups with names are "
+        "the subject and metadata: '(?P<subject>\\w+)_day(?P<session>\\d+)'.",
     ),
-    option(
+    option_of(
+        "load",
         "--names-of DATASET",
-        "The data set (market1501, dukemtmc-reid, msmt17, veri776 or vehicleid) whose names of "
-        "images the labels are. Identities and cameras are read from them. The labels are text "
-        "files with a name on each line, CSV files with a column name, or arrays of text.",
+        more=". Identities and cameras are read from them. The labels are text files with a name "
+        "on each line, CSV files with a column name, or arrays of text.",
     ),
-    option(
+    option_of(
+        "Scores",
         "--shared",
-        "Whether equal names on both sides are one template, which is not compared with itself.",
         bool,
+        default=None,
         callback=lambda ctx, param, is_set: True if is_set else None,
     ),
-    option(
+    option_of(
+        "load",
         "--distractor-ids LABEL",
-        "Labels of no known person, in place of the words that Scores lists. An empty one says "
-        "that all labels are names.",
+        more=". An empty one says that all labels are names.",
         multiple=True,
         callback=lambda ctx, param, labels: tuple(filter(None, labels)) if labels else None,
     ),
@@ -161,10 +136,11 @@ _MEMORY = option(
 # ------------------------------------------------------------------------- declaring options
 
 
-def rates(usage: str, help: str, name: str) -> Callable[[F], F]:
-    """Return the option of FAR or FRR targets, which may be given several times."""
-    type = FARS if name == "far_targets" else FRRS
-    return option(usage, help, type, name=name, multiple=True, callback=joined_lists)
+def rates(call: str, *names: str) -> Callable[[F], F]:
+    """Return the options of the FAR or FRR targets of a call, each perhaps given several times."""
+    several: dict[str, Any] = {"multiple": True, "callback": joined_lists}
+    options = {"far_targets": ("--far X", FARS), "frr_targets": ("--frr X", FRRS)}
+    return option_group(*(option_of(call, *options[x], name=x, **several) for x in names))
 
 
 #: The file of scores, and its labels, impostor scores or trials, as it shows itself.
@@ -182,71 +158,34 @@ EVALUATED = option_group(
         str,
         "auto",
     ),
-    option("--thresholds T,T", "Thresholds at which to report rates (0.5,0.62).", NUMBERS),
-    option_group(
-        option("--n-thresholds N", "Number of thresholds of the curves.", int),
-        heading="Size and speed",
-    ),
+    option_of("evaluate", "--thresholds T,T", NUMBERS),
+    option_group(option_of("evaluate", "--n-thresholds N"), heading="Size and speed"),
 )
 
-ASSURE = option(
-    "--assure P",
-    "Also find a threshold whose FAR is at most the target with this confidence, such as 0.95.",
-    CONFIDENCE,
-)
-
-INTERVAL = option(
-    "--interval METHOD",
-    "Add confidence intervals, which hold for people who are drawn independently.",
-    ["people", "subject-bootstrap", "wilson", "clopper-pearson"],
-)
+ASSURE = option_of("study_threshold", "--assure P", CONFIDENCE)
 
 #: The options of tries and of enrolled templates.
 TRIES_AND_ENROLMENT = option_group(
-    option(
-        "--attempts COLUMN",
-        "Metadata column: the probes of a subject with the same value are tries of one attempt.",
-    ),
-    option(
-        "--enrol TEMPLATES",
-        "Enrolled templates of each subject: first:3, or first:3:COLUMN; all by default.",
-    ),
+    option_of("claim_scores", "--attempts COLUMN"),
+    option_of("claim_scores", "--enrol TEMPLATES"),
     heading="System in use",
 )
-
-
-def fusion(default: str | None = None) -> Callable[[F], F]:
-    """Return the option of the rule by which the scores of a subject are fused."""
-    return option(
-        "--fusion RULE",
-        "How the scores of a subject's templates are fused: best, mean, worst, median, kth:K, min "
-        "or max.",
-        str,
-        default,
-    )
 
 
 _USE = option_group(
     TRIES_AND_ENROLMENT,
     option_group(
-        option(
-            "--templates",
-            "Whether a claim is compared with one template of the subject, or with all of them.",
-            ["single", "multi"],
-        ),
+        option_of("verification", "--templates", default=None),
+        option_of("claim_scores", "--fusion RULE", str, default=None),
         heading="System in use",
     ),
-    option_group(fusion(), heading="System in use"),
 )
 
 _INTERVAL = option_group(
-    option("--confidence P", "Two-sided confidence of the intervals.", CONFIDENCE, 0.95),
-    option("--replicates N", "Number of bootstrap replicates.", int, 2000),
-    option(
-        "--unit COLUMN",
-        "Column of metadata whose values are left out in turn, in place of people.",
-    ),
-    option("--seed N", "Seed of a bootstrap.", at_least(0), 0, name="random_state"),
+    option_of("stats.IntervalMethod", "--confidence P", CONFIDENCE, default=0.95),
+    option_of("stats.IntervalMethod", "--replicates N", int, default=2000),
+    option_of("stats.IntervalMethod", "--unit COLUMN"),
+    option_of("stats.IntervalMethod", "--seed N", at_least(0), default=0, name="random_state"),
     heading="Intervals",
 )
 

@@ -139,11 +139,11 @@ def verification(
         Whether to also find AUC, d', the EER on the hull and the least costs. They take every
         impostor score, not only those near an operating point, and cost more than all the rest.
     interval : str or :class:`bioeval.stats.IntervalMethod`, optional
-        Add confidence intervals. None by default, since they take another pass over the scores.
-        ``"people"`` leaves out each subject in turn and is recommended; ``"subject-bootstrap"``
-        draws subjects again, 2,000 times by default; ``"wilson"`` and ``"clopper-pearson"`` take
-        attempts as independent, which attempts that share a subject are not. A name alone has
-        confidence 0.95.
+        Add confidence intervals, which hold for people who are drawn independently. None by
+        default, since they take another pass over the scores. ``"people"`` leaves out each subject
+        in turn and is recommended; ``"subject-bootstrap"`` draws subjects again, 2,000 times by
+        default; ``"wilson"`` and ``"clopper-pearson"`` take attempts as independent, which attempts
+        that share a subject are not. A name alone has confidence 0.95.
 
     Returns
     -------

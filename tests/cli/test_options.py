@@ -1,185 +1,22 @@
 """Options and arguments: one meaning in all calls, one name, one text, and the declared values."""
 
-import ast
-import contextlib
 import functools
 import inspect
 import re
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import pytest
 from commands import COMMANDS, EXAMPLES, command_of, options_of
 
-import bioeval
 import bioeval as be
-
-# The arguments of public calls as their signatures and docstrings describe them.
-
-_PACKAGE = Path(bioeval.__file__).parent
-_PUBLIC = _PACKAGE / "__init__.pyi"
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """An argument of a call, as its signature and its docstring describe it."""
-
-    default: Any  # None where it has none
-    required: bool
-    words: tuple[str, ...]  # from which to choose, if any
-    types: frozenset[str]  # that it may have besides: int, float, bool, str
-    many: bool  # whether the types are those of the values of a sequence
-    text: str
-
-
-def first_sentence(text: str) -> str:
-    """Return the first sentence of a text of a docstring, without its marks; a list ends it."""
-    ends = r"(?<=\.)\s+(?=[A-Z`])|(?<=[.:])\s+(?=- )"
-    sentence = re.split(ends, " ".join(text.split()))[0].rstrip(":")
-    return re.sub(r":\w+:(?=`)|``?\"?|\"?``|`", "", sentence)
-
-
-# ------------------------------------------------------------------------- the source
-
-
-@functools.cache
-def parameters(call: str) -> dict[str, Parameter]:
-    """Return the parameters of a public function or class, as ``zoo`` or ``stats.Interval``."""
-    file, node = _found(call)
-    texts = _texts(ast.get_docstring(node) or "")
-    described = {}
-    for name, annotation, default in _signature(node):
-        text = texts.get(name, "")
-        if reference := re.match(r"As for :\w+:`~?(?:bioeval\.)?([\w.]+)`", text):
-            described_there = parameters(reference[1])
-            text = described_there[name].text if name in described_there else ""
-        words, types, is_repeated = (
-            _kinds(file, annotation) if annotation is not None else ((), (), False)
-        )
-        value = None
-        with contextlib.suppress(ValueError, TypeError):  # a constant, or none
-            value = ast.literal_eval(default)  # type: ignore[arg-type]
-        described[name] = Parameter(
-            value, default is None, tuple(dict.fromkeys(words)), frozenset(types), is_repeated, text
-        )
-    return described
-
-
-def _found(call: str) -> tuple[Path, Any]:
-    """Return the file and the node of a public function, class or method."""
-    first, *parts = call.split(".")
-    file = _PUBLIC
-    if (_PACKAGE / first / "__init__.pyi").exists() and parts:
-        file, first = _PACKAGE / first / "__init__.pyi", parts.pop(0)
-    file, node = _definition(file, first) or (file, None)
-    for name in parts:
-        node = next(x for x in getattr(node, "body", ()) if getattr(x, "name", "") == name)
-    if node is None:
-        raise LookupError(f"no public call {call}")
-    return file, node
-
-
-def _signature(node: Any) -> Iterator[tuple[str, ast.expr | None, ast.expr | None]]:
-    """Yield the name, annotation and default of each parameter."""
-    if isinstance(node, ast.ClassDef):
-        methods = [
-            statement for statement in node.body if getattr(statement, "name", "") == "__init__"
-        ]
-        if not methods:  # a dataclass
-            for statement in node.body:
-                if isinstance(statement, ast.AnnAssign) and "ClassVar" not in ast.dump(
-                    statement.annotation
-                ):
-                    yield ast.unparse(statement.target), statement.annotation, statement.value
-            return
-        node = methods[0]
-    positional = [*node.args.posonlyargs, *node.args.args]
-    defaults = [None] * (len(positional) - len(node.args.defaults)) + node.args.defaults
-    keywords = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-    for argument, default in (*zip(positional, defaults, strict=True), *keywords):
-        if argument.arg != "self":
-            yield argument.arg, argument.annotation, default
-
-
-def _texts(docstring: str) -> dict[str, str]:
-    """Return the text of each parameter of a docstring of numpydoc."""
-    _, _, parameters_text = docstring.partition("\nParameters\n----------\n")
-    section = re.split(r"\n\n\w[\w ]*\n-+\n", parameters_text)[0]
-    texts: dict[str, str] = {}
-    names: list[str] = []
-    for line in section.splitlines():
-        if re.match(r"\w", line):  # names, perhaps with a type
-            names = line.partition(" : ")[0].split(", ")
-            texts |= dict.fromkeys(names, "")
-        else:
-            texts |= {name: f"{texts[name]} {line.strip()}".strip() for name in names}
-    return texts
-
-
-def _kinds(file: Path, node: ast.expr) -> tuple[list[str], set[str], bool]:
-    """Return the words, the plain types, and whether there are many, of an annotation."""
-    if isinstance(node, ast.Constant):
-        return ([node.value], set(), False) if isinstance(node.value, str) else ([], set(), False)
-    if isinstance(node, ast.BinOp):
-        parts, is_repeated = [node.left, node.right], False
-    elif isinstance(node, ast.Subscript):
-        inner = node.slice
-        parts = [*inner.elts] if isinstance(inner, ast.Tuple) else [inner]
-        is_repeated = getattr(node.value, "id", "") != "Literal"
-    elif isinstance(node, ast.Name):
-        if node.id in ("int", "float", "bool", "str"):
-            return [], {node.id}, False
-        definition = _definition(file, node.id)
-        if definition is None or not isinstance(
-            value := getattr(definition[1], "value", None), ast.expr
-        ):
-            return [], set(), False
-        return _kinds(definition[0], value)
-    else:
-        return [], set(), False
-    words: list[str] = []
-    types: set[str] = set()
-    for part in parts:
-        more_words, more_types, more_many = _kinds(file, part)
-        words, types, is_repeated = words + more_words, types | more_types, is_repeated or more_many
-    return words, types, is_repeated
-
-
-def _definition(file: Path, name: str) -> tuple[Path, ast.stmt] | None:
-    """Return where a name of a module is defined: the file, and the statement."""
-    definition = None
-    for statement in _statements(file):
-        targets = getattr(statement, "targets", [getattr(statement, "target", None)])
-        names = {getattr(statement, "name", ""), *(getattr(x, "id", "") for x in targets)}
-        if name in names:
-            definition = file, statement  # the last one: others are overloads
-        elif isinstance(statement, ast.ImportFrom):
-            for alias in statement.names:
-                if (alias.asname or alias.name) == name:
-                    definition = _definition(_module(file, statement), alias.name)
-    return definition
-
-
-@functools.cache
-def _statements(file: Path) -> list[ast.stmt]:
-    """Return the statements of a module, including statements for type checkers."""
-    if not file.exists():
-        return []
-    body = ast.parse(file.read_text(encoding="utf-8")).body
-    return [x for each in body for x in (each.body if isinstance(each, ast.If) else [each])]
-
-
-def _module(file: Path, statement: ast.ImportFrom) -> Path:
-    folder = file.parents[statement.level - 1] if statement.level else _PACKAGE.parent
-    path = folder.joinpath(*(statement.module or "").split("."))
-    places = (path.with_suffix(".py"), path / "__init__.pyi", path / "__init__.py")
-    return next((place for place in places if place.exists()), path)
-
+from bioeval.base.kinds import Kind
+from bioeval.cli.signatures import Argument, arguments_of
+from bioeval.protocol.fields import Ties
 
 #: What has no arguments of scores or results.
 OTHERS = ("Protocol", "Measure", "eer_scorer", "set_options")
@@ -192,9 +29,8 @@ OF_COMMANDS = {"none", "sequence-jackknife", "unseen", "seen", "all"}
 
 #: Options with a text of their own, where the command takes less than the call, or something else.
 OWN_TEXT = """
-    far folds frames fusion images n_templates name names per_query probe protocol
-    rank_unit rates repeats system target task templates threshold title train unenrolled
-    verbose weights worst
+    folds frames fusion images interval name names per_query probe rank_unit repeats system
+    target templates threshold train unenrolled verbose weights
 """
 
 #: Where a command prints and writes, and on what it runs: options that no call has.
@@ -225,21 +61,21 @@ tests/cli/test_options.py.
 
 
 @functools.cache
-def described() -> dict[str, dict[str, Parameter]]:
+def described() -> dict[str, dict[str, Argument]]:
     """Map each argument of public calls to the calls that have it."""
-    by_option: dict[str, dict[str, Parameter]] = defaultdict(dict)
+    by_option: dict[str, dict[str, Argument]] = defaultdict(dict)
     for call in (*be.__all__, *OF_SUBMODULES):
         public = functools.reduce(getattr, call.split("."), be)
         if callable(public) and call not in OTHERS and not call.endswith(("Error", "Warning")):
-            for name, parameter in parameters(call).items():
-                by_option[name][call] = parameter
+            for name, argument in arguments_of(call).items():
+                by_option[name][call] = argument
     return by_option
 
 
 OF_SUBMODULES = ("stats.IntervalMethod", "datasets.faces")
 
 
-def shared() -> dict[str, list[Parameter]]:
+def shared() -> dict[str, list[Argument]]:
     """Map each argument of several calls of bioeval itself to its descriptions."""
     of_calls = {
         name: [x for call, x in calls.items() if call not in OF_SUBMODULES]
@@ -257,11 +93,11 @@ def test_the_table_of_arguments_has_those_of_two_calls_or_more(root):
 
 def test_an_argument_has_one_type():
     for name, calls in shared().items():
-        types = {x.types for x in calls if x.types}
+        types = {frozenset(x.kinds[1]) for x in calls if x.kinds[1]}
         assert len(types) <= 1 or name == "interval", (name, types)
         if name not in OF_THE_CALL:
-            widest = max((set(x.words) for x in calls), key=len)
-            assert all(set(x.words) <= widest for x in calls), name
+            words = [set(x.kinds[0]) for x in calls]
+            assert all(x <= max(words, key=len) for x in words), name
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -280,10 +116,31 @@ def test_help_fits_on_a_screen_and_examples_are_commands(command):
         command_found.make_context(name, args)
 
 
+def test_an_argument_is_read_as_python_has_it():
+    """Defaults and words of the source are those of the signature, and of its annotations."""
+    read = 0
+    for call in filter(str.islower, be.__all__):
+        public = getattr(be, call)
+        signature = inspect.signature(public).parameters if inspect.isfunction(public) else {}
+        for name, argument in arguments_of(call).items() if signature else ():
+            default = signature[name].default if name in signature else None
+            assert argument.default in (None, default), (call, name)
+            read += argument.default is not None
+    assert read > 50
+    assert arguments_of("gallery_size")["ties"].kinds == (get_args(Ties), set())
+    assert arguments_of("load")["kind"].kinds == (get_args(Kind), set())
+    assert arguments_of("zoo")["quantile"].kinds == ((), {"float"})
+    assert arguments_of("simulate")["wolf_sd"].stated == "0"
+    with pytest.raises(LookupError, match="no public call zooo"):
+        arguments_of("zooo")
+
+
 def test_the_first_sentence_ends_before_the_next_one():
     text = 'One of two. ``"single"``: a template, as :func:`bioeval.open_set` has it.'
-    assert first_sentence(text) == "One of two."
-    assert first_sentence(text[12:]) == "single: a template, as bioeval.open_set has it."
+    argument = Argument(text, "", None, None, Path())
+    assert argument.first_sentence == "One of two."
+    argument = argument._replace(text=text[12:])
+    assert argument.first_sentence == "single: a template, as bioeval.open_set has it."
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -293,10 +150,10 @@ def test_an_option_says_what_its_argument_says(command):
         calls = described()[str(param.name)].values()
         if param.hidden or param.name in OWN_TEXT.split() or not calls:
             continue
-        texts = [first_sentence(x.text).rstrip(".") for x in calls]
+        texts = [x.first_sentence.rstrip(".") for x in calls]
         assert any(str(param.help).startswith(x) for x in texts), param.name
         if isinstance(param.type, click.Choice):
-            words = {word for x in calls for word in x.words}
+            words = {word for x in calls for word in x.kinds[0]}
             assert {*param.type.choices} <= words | OF_COMMANDS, param.name
 
 

@@ -14,17 +14,11 @@ from bioeval.cli.command import in_options, option, option_group
 from bioeval.cli.console import put, show_json, terminal_width
 from bioeval.cli.outputs import take_scores
 from bioeval.cli.shared import DATA, rates, shared
+from bioeval.cli.signatures import option_of
 
 if TYPE_CHECKING:
     from bioeval.cli.running import Run
     from bioeval.scores.matrix import Scores
-
-
-_DISTANCES = (
-    "Distances: cosine is 1 - cos; l2, l1 and linf may be called euclidean, manhattan (or "
-    "cityblock) and chebyshev; bhattacharyya is -ln sum sqrt(p q) of the normalised non-negative "
-    "features."
-)
 
 
 @click.argument("name", required=False, type=click.Choice(["faces"]))
@@ -35,19 +29,9 @@ _DISTANCES = (
 )
 @option("--out FILE", "File to write: .npz, or another that bioeval convert writes.")
 @option("--force", "Replace FILE if it exists.", bool)
-@option(
-    "--metric M",
-    _DISTANCES,
-    str,
-    "euclidean",
-)
-@option(
-    "--people",
-    "People compared: 21 to 40, 1 to 20 (those of the training), or all.",
-    ["unseen", "seen", "all"],
-    "unseen",
-)
-@option("--components N", "Number of principal components of eigenfaces and fisherfaces.", int, 64)
+@option_of("datasets.faces", "--metric M", str)
+@option_of("datasets.faces", "--people", ["unseen", "seen", "all"])
+@option_of("datasets.faces", "--components N", default=64)
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
 def example_command(
     name: str | None, system: Any, out: str | None, force: bool, as_json: bool, **options: Any
@@ -107,92 +91,34 @@ PEOPLE_OF_A_SEED = 1_000_000
 MOST_SEEDS = 1_000_000_000
 
 
-_OF_ANIMALS = (
-    "Standard deviation of a normal offset of each person: all genuine scores of a goat are "
-    "farther, all scores of a wolf's probes against other people nearer, and all scores of other "
-    "people's probes against a lamb nearer.  [0]"
-)
-
-
-@option("--subjects N", "Enrolled subjects.", int, 100, name="n_subjects")
-@option(
-    "--templates N",
-    "Templates of each subject: 5, a range to draw from, or a list.",
-    COUNTS,
-    "10",
-    name="n_templates",
-)
+@option_of("simulate", "--subjects N", name="n_subjects")
+@option_of("simulate", "--templates N", COUNTS, default="10", name="n_templates")
 @option("--out FILE", "File to write: .npz.", required=True)
 @option("--force", "Replace FILE if it exists.", bool)
-@option(
-    "--model",
-    "Draw embeddings and compare them, or draw each score.",
-    ["gaussian-embeddings", "gaussian-scores"],
-    "gaussian-embeddings",
-)
-@option(
-    "--layout",
-    "Layout of the scores.",
-    ["all-against-all", "probe-against-gallery"],
-    "all-against-all",
-)
-@option("--probes N", "Probes of each person, for probe-against-gallery.  [5]", COUNTS)
-@option(
-    "--unenrolled N", "People who only probe: their number, or a fraction of the subjects.", SIZE, 0
-)
-@option("--kind", "Kind of the scores.", ["distance", "similarity"], "distance")
-@option("--seed N", "Seed of the draws.", at_least(0), 0, name="random_state")
+@option_of("simulate", "--model")
+@option_of("simulate", "--layout")
+@option_of("simulate", "--probes N", COUNTS)
+@option_of("simulate", "--unenrolled N", SIZE)
+@option_of("simulate", "--kind")
+@option_of("simulate", "--seed N", at_least(0), name="random_state")
 @option_group(
-    option("--dimensions N", "Dimensions of the embeddings.  [16]", int),
-    option(
-        "--between X",
-        "Standard deviation of the persons' centres, in each dimension.  [1]",
-        float,
-    ),
-    option(
-        "--within SD",
-        "Standard deviation of a person's templates around the centre, in each dimension.  [0.6]",
-        NUMBERS,
-    ),
-    option("--metric M", _DISTANCES),
-    option(
-        "--sessions N",
-        "Number of days on which everyone was seen; adds the metadata column session, from 1.",
-        int,
-    ),
-    option(
-        "--session-sd X",
-        "Standard deviation of the person's offset of the day, in each dimension. Of "
-        "gaussian-embeddings only.  [0.3]",
-        float,
-    ),
-    option("--cameras N", "Number of cameras; adds the metadata column camera, from 1.", int),
-    option(
-        "--camera-sd X",
-        "Standard deviation of a camera's offset, the same for all its pictures, in each "
-        "dimension; gaussian-embeddings only.  [0.3]",
-        float,
-    ),
+    option_of("simulate", "--dimensions N"),
+    option_of("simulate", "--between X"),
+    option_of("simulate", "--within SD", NUMBERS),
+    option_of("simulate", "--metric M", str),
+    option_of("simulate", "--sessions N"),
+    option_of("simulate", "--session-sd X", more=". Of gaussian-embeddings only."),
+    option_of("simulate", "--cameras N"),
+    option_of("simulate", "--camera-sd X", more="; gaussian-embeddings only."),
     heading="Embeddings",
 )
 @option_group(
-    option(
-        "--d-prime X",
-        "Decidability: the distance of genuine and impostor mean, over the root of the mean "
-        "variance.  [2]",
-        float,
-    ),
-    option(
-        "--genuine-sd X",
-        "Standard deviation of genuine scores, where impostor scores are N(0, 1).  [1]",
-        float,
-    ),
-    *(option(f"--{animal}-sd X", _OF_ANIMALS, float) for animal in ("goat", "wolf", "lamb")),
+    option_of("simulate", "--d-prime X"),
+    option_of("simulate", "--genuine-sd X"),
+    *(option_of("simulate", f"--{animal}-sd X") for animal in ("goat", "wolf", "lamb")),
     heading="Gaussian scores",
 )
-@option(
-    "--first-subject N", "Number of the first subject, the same for files of the same people.", int
-)
+@option_of("simulate", "--first-subject N", default=None)
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
 def simulate_command(out: str, force: bool, as_json: bool, within: Any, **options: Any) -> None:
     """Simulate a population, and write the scores of its templates with labels.
@@ -226,8 +152,8 @@ def simulate_command(out: str, force: bool, as_json: bool, within: Any, **option
 
 
 @DATA
-@option("--protocol CARD", "Card of the later evaluation.", str, "auto")
-@rates("--far X", "FAR for which to check the number of subjects.", "far_targets")
+@option_of("check_data", "--protocol CARD")
+@rates("check_data", "far_targets")
 @shared(use=True, name=False, fails=("warnings > 0",))
 def check_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
     """Check DATA before an evaluation; each finding says what to do.

@@ -21,6 +21,7 @@ from bioeval.cli.shared import (
     rates,
     shared,
 )
+from bioeval.cli.signatures import option_of
 from bioeval.cli.undefined import require_rates
 
 if TYPE_CHECKING:
@@ -42,10 +43,9 @@ _WITH_IMAGES = ("worst", "probe")
 @click.argument("data", nargs=-1, required=True)
 @option("--out HTML", "Page to write.", required=True, name="report")
 @EVALUATED
-@option("--threshold T", "Threshold of the rates on the page.", float)
-@option("--promise RATE", "Promise to be shown: far=X or frr=X; repeatable.", multiple=True)
-@rates("--far X", "FAR at which to report FRR and DIR.", "far_targets")
-@rates("--frr X", "FRR at which to report FAR of verification.", "frr_targets")
+@option_of("report", "--threshold T", float)
+@option_of("check_promise", "--promise RATE", more="; repeatable.", multiple=True)
+@rates("evaluate", "far_targets", "frr_targets")
 @option("--check", "Add a check of the data.", bool)
 @option(
     "--explain N|NAME",
@@ -57,9 +57,9 @@ _WITH_IMAGES = ("worst", "probe")
 @ASSURE
 @option("--worst N", "List the N worst impostor and genuine pairs.", at_least(1))
 @option("--zoo", "Add whose errors they are.", bool)
-@option(
+@option_of(
+    "evaluate",
     "--interval METHOD",
-    "Add confidence intervals, which hold for people who are drawn independently.",
     ["people", "subject-bootstrap", "wilson", "clopper-pearson", "none"],
 )
 @option(

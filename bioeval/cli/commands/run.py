@@ -15,6 +15,7 @@ from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options, w
 from bioeval.cli.command import option, option_group
 from bioeval.cli.outputs import file_stem
 from bioeval.cli.shared import EVALUATED, TRIES_AND_ENROLMENT, rates, shared
+from bioeval.cli.signatures import option_of
 from bioeval.cli.undefined import require_rates
 
 if TYPE_CHECKING:
@@ -57,18 +58,17 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
 @click.argument("data")
 @click.argument("more_files", nargs=-1, metavar="[FILE]...")
 @EVALUATED
-@option("--max-rank N", "Number of ranks.", int)
-@rates("--far X", "FAR at which to report FRR and DIR.", "far_targets")
-@rates("--frr X", "FRR at which to report FAR of verification.", "frr_targets")
-@option(
+@option_of("evaluate", "--max-rank N")
+@rates("evaluate", "far_targets", "frr_targets")
+@option_of(
+    "evaluate",
     "--interval METHOD",
-    "Add confidence intervals, which hold for people who are drawn independently; people by "
-    "default where these are quick.",
     ["people", "subject-bootstrap", "wilson", "clopper-pearson", "none"],
+    more="; people by default where these are quick.",
 )
 @CARD_OPTIONS
-@option("--fta X", "Failure-to-acquire rate, to add rates that include it.", float)
-@option("--fte X", "Failure-to-enrol rate, to add rates that include it.", float)
+@option_of("with_failures", "--fta X", default=None)
+@option_of("with_failures", "--fte X", default=None)
 @option("--worst N", "List the N worst impostor and genuine pairs.", at_least(1))
 @option(
     "--per-query",

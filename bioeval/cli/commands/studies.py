@@ -18,7 +18,8 @@ from bioeval.cli.arguments import (
     joined_entries,
 )
 from bioeval.cli.command import F, in_options, option
-from bioeval.cli.shared import DATA, INTERVAL, fusion, shared
+from bioeval.cli.shared import DATA, shared
+from bioeval.cli.signatures import option_of
 from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
@@ -27,18 +28,8 @@ if TYPE_CHECKING:
 
 @DATA
 @option("--probe N|NAME", "Row: its position, from 0, or the name of its template.", required=True)
-@option(
-    "--threshold T|RULE",
-    "Threshold: a number, or a rule applied to these data; the EER by default.",
-    THRESHOLD,
-)
-@option(
-    "--protocol CARD",
-    "Card whose tasks are explained: a name (bioeval protocols lists all) or a path; auto: all of "
-    "verification and identification.",
-    str,
-    "auto",
-)
+@option_of("explain", "--threshold T|RULE", THRESHOLD)
+@option_of("explain", "--protocol CARD", str)
 @shared(use=True)
 def explain_command(
     run: Run, data: str, probe: str, second: str | None = None, **options: Any
@@ -59,15 +50,10 @@ def explain_command(
 
 
 @DATA
-@option(
-    "--threshold T|RULE",
-    "Threshold at which errors are counted: a number, or a rule applied to these data.",
-    THRESHOLD,
-    "eer",
-)
-@option("--quantile X", "Proportion of subjects that count as best, and as worst.", float, 0.25)
-@option("--permutations N", "Number of permutations of the tests.", int, 2000)
-@option("--seed N", "Seed of the halves and permutations.", at_least(0), 0, name="random_state")
+@option_of("zoo", "--threshold T|RULE", THRESHOLD)
+@option_of("zoo", "--quantile X")
+@option_of("zoo", "--permutations N")
+@option_of("zoo", "--seed N", at_least(0), name="random_state")
 @shared(use=True, plots=True, fails=("gini@error=fr > 0.8",))
 def zoo_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
     """Evaluate DATA by subject, and test for goats, wolves and lambs.
@@ -86,18 +72,8 @@ def zoo_command(run: Run, data: str, second: str | None = None, **options: Any) 
 
 
 @DATA
-@option(
-    "--by COLUMN",
-    "Metadata column of the groups, or the groups themselves.",
-    name="group",
-    required=True,
-)
-@option(
-    "--threshold T|RULE",
-    "Threshold: a number, or a rule applied to all groups together.",
-    THRESHOLD,
-    "eer",
-)
+@option_of("by_group", "--by COLUMN", name="group", required=True)
+@option_of("by_group", "--threshold T|RULE", THRESHOLD)
 @option(
     "--interval METHOD",
     "Add confidence intervals by the jackknife over the people of each group; by default for 20 to "
@@ -143,27 +119,13 @@ def _refused(name: str) -> Callable[[F], F]:
 
 
 @DATA
-@option(
-    "--sizes N,N",
-    "Numbers of subjects in the gallery; about a dozen, up to all, by default.",
-    WHOLE_NUMBERS,
-)
-@option("--thresholds T,T", "Thresholds at which to report rates (0.5,0.62).", NUMBERS)
-@option("--n-thresholds N", "Number of thresholds of the curves.", int)
-@option("--max-rank N", "Number of ranks.", int)
-@option(
-    "--ties",
-    "Rank of a mate among candidates with exactly the same score.",
-    ["pessimistic", "optimistic", "stable", "expected"],
-    "pessimistic",
-)
-@option(
-    "--impostors",
-    "The probes whose searches are non-mated.",
-    ["auto", "unenrolled", "leave-subject-out", "both"],
-    "auto",
-)
-@fusion("best")
+@option_of("gallery_size", "--sizes N,N", WHOLE_NUMBERS)
+@option_of("gallery_size", "--thresholds T,T", NUMBERS)
+@option_of("gallery_size", "--n-thresholds N")
+@option_of("gallery_size", "--max-rank N")
+@option_of("gallery_size", "--ties")
+@option_of("gallery_size", "--impostors")
+@option_of("gallery_size", "--fusion RULE", str)
 @_refused("--attempts")
 @_refused("--enrol")
 @_refused("--templates")
@@ -184,13 +146,7 @@ def gallery_size_command(run: Run, data: str, second: str | None = None, **optio
 
 
 @DATA
-@option(
-    "--card CARD",
-    "Cards to evaluate; by default, all shipped cards that are for the layout and divide the data "
-    "into no parts.",
-    name="cards",
-    multiple=True,
-)
+@option_of("conventions", "--card CARD", name="cards", multiple=True)
 @shared()
 def conventions_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
     """Evaluate DATA by every protocol card that fits, one row each.
@@ -206,27 +162,17 @@ def conventions_command(run: Run, data: str, second: str | None = None, **option
 
 
 @click.argument("systems", nargs=-1, required=True, metavar="A [B ...]")
-@option(
-    "--protocol CARD",
-    "Card with [gom] or [reid], which defines the gallery of each query.",
-    str,
-    "gom-market1501",
-    name="convention",
-)
+@option_of("gom", "--protocol CARD", str, default="gom-market1501", name="convention")
 @option(
     "--as-given",
     "Distances stay as they are, and are not scaled to 0 ... 1 over all finite ones.",
     bool,
 )
-@option("--budget N", "Budget B of mFR: the number of false retrievals at which FR reaches 1.", int)
-@option(
-    "--variant",
-    "Definitions of the paper's text, or of the program of its figures.",
-    ["paper", "reference"],
-)
-@option("--thresholds T,T", "Thresholds; the card's, or 0, 0.01 ... 1, by default.", NUMBERS)
-@option("--max-rank N", "Number of ranks of CMC and DIR.", int)
-@INTERVAL
+@option_of("gom", "--budget N")
+@option_of("gom", "--variant")
+@option_of("gom", "--thresholds T,T", NUMBERS)
+@option_of("gom", "--max-rank N")
+@option_of("gom", "--interval METHOD", ["people", "subject-bootstrap", "wilson", "clopper-pearson"])
 @shared(interval=True, plots=True, names=True, fails=("mean_ap < 50%",))
 def gom_command(
     run: Run,
@@ -258,7 +204,7 @@ def gom_command(
 
 @click.argument("truth")
 @click.argument("results", nargs=-1, required=True, metavar="RESULT...")
-@option("--iou X", "Smallest overlap (IoU) of a match.", float, 0.5)
+@option_of("tracking", "--iou X")
 @option(
     "--frames N|NAME=N",
     "Number of frames (of a sequence NAME).  [of seqinfo.ini]",
@@ -266,42 +212,13 @@ def gom_command(
     multiple=True,
     callback=joined_entries,
 )
-@option(
-    "--pairing",
-    "Earlier pairings that are kept: each target's last, or the last frame's.",
-    ["last-known", "previous-frame"],
-    "last-known",
-)
-@option(
-    "--mostly-tracked",
-    "Count a target tracked in exactly 80 % of its frames as mostly tracked, or not.",
-    ["at-least", "more-than"],
-    "at-least",
-)
-@option(
-    "--ignored",
-    "Result boxes on ignored ground truth: removed on distractors alone, all removed, or all "
-    "counted.",
-    ["motchallenge", "mot20", "remove", "count"],
-    "motchallenge",
-)
-@option("--columns", "Columns of the rows.", ["motchallenge", "cityflow"], "motchallenge")
-@option(
-    "--classes",
-    "Classes of the ground truth to evaluate, by their numbers in column 8.",
-    WHOLE_NUMBERS,
-)
-@option(
-    "--interval METHOD",
-    "Add confidence intervals over sequences, from 12 sequences on.",
-    ["sequence-jackknife"],
-)
-@option(
-    "--measure M",
-    "Measures by which trackers are compared, such as hota, assa, idf1.",
-    name="measures",
-    multiple=True,
-)
+@option_of("tracking", "--pairing")
+@option_of("tracking", "--mostly-tracked")
+@option_of("tracking", "--ignored")
+@option_of("tracking", "--columns")
+@option_of("tracking", "--classes", WHOLE_NUMBERS)
+@option_of("tracking", "--interval METHOD", ["sequence-jackknife"])
+@option_of("tracking", "--measure M", name="measures", multiple=True)
 @shared(interval=True, plots=True, names=True, reading=False, fails=("hota < 50%",))
 def tracking_command(
     run: Run,

@@ -13,6 +13,7 @@ from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.cli.arguments import ENTRIES, joined_entries
 from bioeval.cli.command import option
 from bioeval.cli.shared import rates, shared
+from bioeval.cli.signatures import option_of
 from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
@@ -22,21 +23,10 @@ if TYPE_CHECKING:
 
 
 @click.argument("data", nargs=-1, required=True)
-@option(
-    "--measure M",
-    "Measures to compare, such as eer, frr_at_far=0.001, auc, cms=5, mean_ap.",
-    name="measures",
-    multiple=True,
-)
-@option("--protocol CARD", "Card of re-identification by which to compare.")
-@rates("--far X", "FAR at which to report FRR.", "far_targets")
-@rates("--frr X", "FRR at which to report FAR.", "frr_targets")
-@option(
-    "--adjust",
-    "Adjust the tests for the number of measures, by Holm's method.",
-    ["none", "holm"],
-    "none",
-)
+@option_of("compare", "--measure M", name="measures", multiple=True)
+@option_of("compare", "--protocol CARD")
+@rates("compare", "far_targets", "frr_targets")
+@option_of("compare", "--adjust")
 @shared(use=True, interval=True, plots=True, names=True, fails=("eer > 5%", "worse"))
 def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates, with intervals and tests of their differences.
@@ -87,18 +77,8 @@ def _draw(
 
 
 @click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
-@option(
-    "--method RULE",
-    "Rule that fuses the scores: mean, min, max, product or weighted.",
-    ["mean", "min", "max", "product", "weighted"],
-    "mean",
-)
-@option(
-    "--normalise",
-    "Normalisation of the scores before fusion.",
-    ["none", "min-max", "z", "tanh"],
-    "none",
-)
+@option_of("fuse", "--method RULE")
+@option_of("fuse", "--normalise")
 @option(
     "--weights NAME=W",
     "With --method weighted: weight of a system; once per system.",
@@ -111,8 +91,7 @@ def _draw(
     "Scores of other subjects, to normalise by; once per system, in order.",
     multiple=True,
 )
-@rates("--far X", "FAR at which to report FRR.", "far_targets")
-@rates("--frr X", "FRR at which to report FAR.", "frr_targets")
+@rates("verification", "far_targets", "frr_targets")
 @option("--out FILE", "Write the fused scores, as .npz.", name="save_to")
 @option("--force", "Replace FILE and HTML if they exist.", bool)
 @shared(use=True, files=False, names=True, fails=("eer@system=fused > 5%",))

@@ -11,6 +11,7 @@ from bioeval.base.errors import DataError
 from bioeval.cli.arguments import RATE, TARGET
 from bioeval.cli.command import option
 from bioeval.cli.shared import ASSURE, DATA, rule_of, shared
+from bioeval.cli.signatures import option_of
 from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
@@ -27,34 +28,14 @@ if TYPE_CHECKING:
     multiple=True,
 )
 @option("--far X", "The smallest FRR with FAR at most X: the same as --target far=X.", RATE)
-@option(
-    "--target T|RULE",
-    "Rule that chooses the threshold: eer, far=X, frr=X, hter, accuracy, min-dcf=P, cost=P,M,A.",
-    TARGET,
-    "far=0.001",
-)
-@option(
-    "--task",
-    "Verification, or searches of a gallery (open_set).",
-    ["verification", "open_set"],
-    "verification",
-)
-@option(
-    "--folds N",
-    "Folds of subjects; by default those of the pairs, or else 10, or as many as have two "
-    "subjects each.",
-    int,
-)
-@option("--repeats N", "Number of random divisions into folds.  [20]", int)
+@option_of("study_threshold", "--target T|RULE", TARGET)
+@option_of("study_threshold", "--task")
+@option_of("study_threshold", "--folds N")
+@option_of("study_threshold", "--repeats N")
 @ASSURE
 @option("--threshold T", "The threshold of --promise.", float)
-@option("--promise RATE", "Promise to be shown: far=X or frr=X; repeatable.", multiple=True)
-@option(
-    "--rank-unit",
-    "Whether to rank templates, or subjects by their fused score.",
-    ["template", "subject"],
-    "template",
-)
+@option_of("check_promise", "--promise RATE", more="; repeatable.", multiple=True)
+@option_of("study_threshold", "--rank-unit")
 @shared(use=True, interval=True, plots=True, fails=("far@part=test > 2%", "open"))
 def threshold_command(
     run: Run,
