@@ -95,8 +95,8 @@ def _common_templates(first: Scores, second: Scores, systems: Sequence[str]) -> 
         if chosen is None:  # by place
             texts, other_texts = (_texts_of_side(x, side) for x in (first, second))
             _refuse_unknown_names(texts, other_texts, SIDES[side], systems)
-    parts = (_part(x, rows[i], columns[i]) for i, x in enumerate((first, second)))
-    return *parts, [*dict.fromkeys(rows[2] + columns[2])]
+    remarks = [*dict.fromkeys(rows[2] + columns[2])]
+    return _part(first, rows[0], columns[0]), _part(second, rows[1], columns[1]), remarks
 
 
 def _keys_of(scores: Scores, side: int) -> Keys:
@@ -192,20 +192,21 @@ def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Alig
     elif all(x.names is not None for x in keys) or are_numbered:
         common = common_rows(*keys, "pairs", systems)
     else:
-        sides = [x.pairs.sides for x in (first, second)]
-        has_keys = [
+        sides = first.pairs.sides, second.pairs.sides
+        are_distinct = (
             x is not None and len(np.unique(np.column_stack([x.a, x.b]), axis=0)) == len(x)
             for x in sides
-        ]
-        if all(has_keys):
-            common = _common_keys(*sides, False, systems)
+        )
+        if sides[0] is not None and sides[1] is not None and all(are_distinct):
+            common = _common_keys(sides[0], sides[1], False, systems)
         else:
             _refuse_unknown_names(_texts_of_pairs(first), _texts_of_pairs(second), "pair", systems)
-            keys = tuple(x.pair_keys.completed(x.keys(0)) for x in (first, second))
+            keys = keys[0].completed(first.keys(0)), keys[1].completed(second.keys(0))
             common = None, None, common_rows(*keys, "pairs", systems)[2]
     first, second = _part(first, common[0]), _part(second, common[1])
     if is_exchanged:  # the sides of each pair in the order of the first system
         templates, other_templates = first.pairs.templates, second.pairs.templates
+        assert templates is not None and other_templates is not None
         place = places(as_names(other_templates.values), as_names(templates.values))
         exchanged = templates.a != place[other_templates.a]
         if exchanged.any():

@@ -13,7 +13,7 @@ from enum import Enum, auto
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -269,16 +269,16 @@ class StoredRows:
         array = self.array
         if _library(array) == "h5py":
             file = array.file.filename  # other drivers have names that are no paths
-            array = _Dataset(os.path.abspath(file) if os.path.exists(file) else file, array.name)
+            array = os.path.abspath(file) if os.path.exists(file) else file, array.name
         state = None if self.file is None else self.file.state
         return {"array": array, "input_name": self.input_name, "state": state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         array = state["array"]
-        if isinstance(array, _Dataset):
+        if isinstance(array, tuple):  # the file and the name of a dataset
             import h5py
 
-            array = h5py.File(array.file, "r")[array.name]
+            array = h5py.File(array[0], "r")[array[1]]
         self.__init__(array, state["input_name"])  # type: ignore[misc]
         if self.file is not None and state["state"] is not None:
             self.file.require_unchanged(state["state"])
@@ -448,13 +448,6 @@ class _Columns:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         first, last, _ = columns.indices(self.shape[1])
         return np.asarray(self.rows.array[rows, self.low + first : self.low + last])
-
-
-class _Dataset(NamedTuple):
-    """A dataset of an HDF5 file, as it is pickled."""
-
-    file: str
-    name: str
 
 
 def _file_of(array: Any) -> WatchedFile | None:

@@ -26,7 +26,7 @@ from bioeval.scores.distances import (
     with_failures,
 )
 from bioeval.scores.matrix import Scores
-from bioeval.scores.metadata import days_of, known_column, places_in_order, places_of_values
+from bioeval.scores.metadata import days_of, known_column, places_in_order, places_of_values, ranked
 from bioeval.scores.missing import no_value
 from bioeval.scores.people import marking
 from bioeval.scores.rows import blocks_of, threads_for
@@ -148,7 +148,7 @@ def claim_scores(
     if templates == "multi":
         subject = tried.codes.gallery
         for name, values in tried.gallery_meta.items():
-            if _distinct_partners(subject, _ranked(values.astype(str))).max() > 1:
+            if _distinct_partners(subject, ranked(values.astype(str))).max() > 1:
                 del meta[name]  # no value for each subject
     claims = Scores(
         0.0 - distance if tried.kind in LARGER_IS_CLOSER else distance,
@@ -545,7 +545,7 @@ def _joined_visits(scores: Scores, tries: GroupedTries, column: str) -> list[Mes
         if days is None and title.strip().casefold() in _DAYS:
             days, is_known = values.astype(str), ~no_value(values)
         if days is not None and title != column:
-            known_tries, day = tries.attempt[is_known], _ranked(days)[is_known]
+            known_tries, day = tries.attempt[is_known], ranked(days)[is_known]
             has_two_days = _distinct_partners(known_tries, day, len(tries.counts)) > 1
             seems_joined[f"have tries of two dates, by {title!r}"] = has_two_days
     messages = []
@@ -556,10 +556,6 @@ def _joined_visits(scores: Scores, tries: GroupedTries, column: str) -> list[Mes
             about = {"visits": int(is_joined.sum()), "why": reason, "column": column}
             messages.append(Message("visits-joined", **about, **example))
     return messages
-
-
-def _ranked(values: np.ndarray) -> np.ndarray:
-    return np.unique(values, return_inverse=True)[1].reshape(-1)
 
 
 def _distinct_partners(codes: np.ndarray, partners: np.ndarray, number: int = 0) -> np.ndarray:

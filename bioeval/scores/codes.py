@@ -219,22 +219,20 @@ _ZEROS = re.compile(r"(?<![\d.])0+(?=\d)|(?<=\d)\.0+(?![\d.])")
 _MANY = 0.05
 
 
-def spelling(value: object) -> str:
-    """Return a value as text without case, blanks, characters without a width, and idle zeros."""
-    text = "".join(str(value).split()).casefold()
-    if not text.isascii():
-        text = "".join(character for character in text if unicodedata.category(character) != "Cf")
-        text = unicodedata.normalize("NFC", text)
-    return _ZEROS.sub("", text)
-
-
 def spellings(values: np.ndarray) -> list[list[Any]]:
-    """Return the groups of distinct values that are spellings of a single value."""
+    """Return the groups of distinct values that are spellings of a single value.
+
+    These differ in case, blanks, characters without a width, and idle zeros alone.
+    """
     if values.dtype.kind not in "UO":
         return []
     groups = defaultdict[str, list[Any]](list)
     for value in map(plain, values.tolist()):
-        groups[spelling(value)].append(value)
+        text = "".join(str(value).split()).casefold()
+        if not text.isascii():
+            text = "".join(x for x in text if unicodedata.category(x) != "Cf")
+            text = unicodedata.normalize("NFC", text)
+        groups[_ZEROS.sub("", text)].append(value)
     return [group for group in groups.values() if len(group) > 1]
 
 

@@ -24,6 +24,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import product
@@ -163,7 +164,13 @@ class EmbeddingSource:
 
     def of_columns(self, columns: np.ndarray) -> EmbeddingSource:
         """Return the same probes against a part of the gallery; no other columns are computed."""
-        return _SomeColumns(self, columns)
+        part = copy(self)
+        part.tile, part.shape = 1, (self.shape[0], len(columns))
+        if callable(self.metric):
+            part.embeddings = self.embeddings[0], self.embeddings[1][columns]
+        else:
+            part.sides = self.sides[0], self.sides[1][columns]
+        return part
 
     def matrix(self) -> np.ndarray | LazyMatrix:
         """Return all rows as an array; of a large matrix, as an array that is made when needed.
@@ -303,25 +310,6 @@ class LazyMatrix:
             if self._matrix is None:
                 self._matrix = self._source.whole()
             return self._matrix
-
-
-class _SomeColumns(EmbeddingSource):
-    """All probes against a part of the gallery."""
-
-    def __init__(self, source: EmbeddingSource, columns: np.ndarray):
-        self.__dict__.update(source.__dict__)
-        self.tile = 1
-        self.shape = (source.shape[0], len(columns))
-        if callable(source.metric):
-            self.embeddings = source.embeddings[0], source.embeddings[1][columns]
-        else:
-            self.sides = source.sides[0], source.sides[1][columns]
-
-    def __getitem__(self, rows: Any) -> np.ndarray:
-        index = np.arange(self.shape[0])[rows]
-        if index.ndim == 0:
-            return self[index[None]][0]
-        return self.of_rows(index)
 
 
 def _store_tile(distances: np.ndarray, i: int, j: int, low: int, out: np.ndarray) -> None:

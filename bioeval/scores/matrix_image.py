@@ -48,7 +48,11 @@ def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
         raise DataError(f"be.plot.matrix got {type(scores).__name__}; expected Scores")
     if scores.layout == "pairs":
         raise ProtocolError("be.plot.matrix needs a matrix; these are fixed pairs")
-    rows, columns = _order(scores)
+    # Subject by subject; probes whose subject is not in the gallery come last.
+    probe, gallery = scores.codes.probe, scores.codes.gallery
+    rows = columns = np.argsort(gallery, kind="stable")
+    if probe is not gallery:
+        rows = np.lexsort((np.arange(len(probe)), probe, ~np.isin(probe, gallery)))
     row_edges, column_edges = _edges(len(rows), pixels), _edges(len(columns), pixels)
     place = np.empty(len(rows), dtype=np.int64)  # of each probe in the order of the image
     place[rows] = np.arange(len(rows))
@@ -85,15 +89,6 @@ def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
         layout=scores.layout,
         subjects=len(scores.subjects) if scores._labelled else None,
     )
-
-
-def _order(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-    probe, gallery = scores.codes.probe, scores.codes.gallery
-    columns = np.argsort(gallery, kind="stable")
-    if probe is gallery:
-        return columns, columns
-    absent = ~np.isin(probe, gallery)
-    return np.lexsort((np.arange(len(probe)), probe, absent)), columns
 
 
 def _edges(length: int, pixels: int) -> np.ndarray:

@@ -156,7 +156,7 @@ def places_of_values(values: np.ndarray, column: str, subject: np.ndarray) -> np
         number = {value: i for i, value in enumerate(order)}
         return np.array([number[x] for x in values.tolist()])
     if values.dtype.kind in "biufMm":
-        return _ranked(values)
+        return ranked(values)
     objects = values.tolist()
     kinds = set(map(type, objects))
     if len(kinds) == 1 and not kinds & {str, bytes}:
@@ -166,11 +166,11 @@ def places_of_values(values: np.ndarray, column: str, subject: np.ndarray) -> np
         except TypeError:
             raise _no_order(column, objects[0]) from None
     try:
-        return _ranked(values.astype(np.float64))
+        return ranked(values.astype(np.float64))
     except (TypeError, ValueError):
         texts = [str(x).strip() for x in objects]
     if (dates := _iso_dates(texts)) is not None:
-        return _ranked(dates)
+        return ranked(dates)
     for text in texts:
         _refuse_other_dates(column, text)
     form_of_subject: dict[int, str] = {}
@@ -260,7 +260,7 @@ def _refuse_other_dates(column: str, text: str) -> None:
     )
 
 
-def _ranked(values: np.ndarray) -> np.ndarray:
+def ranked(values: np.ndarray) -> np.ndarray:
     return np.unique(values, return_inverse=True)[1].reshape(-1)
 
 

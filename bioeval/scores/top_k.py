@@ -48,7 +48,30 @@ class TopKLists:
     @classmethod
     def from_arrays(cls, indices: Any, distances: Any, gallery_size: int, kind: Kind) -> TopKLists:
         """Return checked lists; -1, anywhere in a row, is a place where nothing was found."""
-        lists = _as_lists(indices, gallery_size)
+        array = require_array("indices", joined(indices, "indices", 2))
+        if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "iu":
+            raise DataError(
+                f"indices have shape {array.shape} and dtype {array.dtype}; expected integers "
+                "(queries, K); their scores are `distances`"
+            )
+        lists = array.astype(np.int64)  # the largest unsigned number becomes -1 again
+        outside = (lists < -1) | (lists >= gallery_size)
+        if outside.any():
+            row = int(np.argmax(outside.any(axis=1)))
+            index = int(array[row][np.argmax(outside[row])])
+            raise DataError(
+                f"{int(outside.sum())} indices are outside of 0..{gallery_size - 1}, the first is "
+                f"{index} in list {row}"
+            )
+        ordered = np.sort(lists, axis=1)
+        twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+        if twice.any():
+            row = int(np.argmax(twice.any(axis=1)))
+            entry = int(ordered[row, 1:][np.argmax(twice[row])])
+            raise DataError(
+                f"{int(twice.any(axis=1).sum())} lists hold an entry twice, the first is list "
+                f"{row} with {entry}"
+            )
         values = None
         if distances is not None:
             values = as_array(joined(distances, "distances", 2), "distances")
@@ -195,34 +218,6 @@ def own_entries(
     return np.where(named >= 0, named, entry)
 
 
-def _as_lists(indices: Any, entry_count: int) -> np.ndarray:
-    array = require_array("indices", joined(indices, "indices", 2))
-    if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "iu":
-        raise DataError(
-            f"indices have shape {array.shape} and dtype {array.dtype}; expected integers "
-            "(queries, K); their scores are `distances`"
-        )
-    lists = array.astype(np.int64)  # the largest unsigned number becomes -1 again
-    outside = (lists < -1) | (lists >= entry_count)
-    if outside.any():
-        row = int(np.argmax(outside.any(axis=1)))
-        index = int(array[row][np.argmax(outside[row])])
-        raise DataError(
-            f"{int(outside.sum())} indices are outside of 0..{entry_count - 1}, the first is "
-            f"{index} in list {row}"
-        )
-    ordered = np.sort(lists, axis=1)
-    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
-    if twice.any():
-        row = int(np.argmax(twice.any(axis=1)))
-        entry = int(ordered[row, 1:][np.argmax(twice[row])])
-        raise DataError(
-            f"{int(twice.any(axis=1).sum())} lists hold an entry twice, the first is list {row} "
-            f"with {entry}"
-        )
-    return lists
-
-
 # ------------------------------------------------------------------------- the first number
 
 
@@ -231,8 +226,10 @@ def numbered_from_zero(
 ) -> Any:
     """Return numbers of gallery entries, such as lists, as they are from 0; negative ones stay.
 
-    `first_index` is the number of the first entry; None is 0, and lists that seem to count from 1
-    by the `subjects` of the queries (q,) and of the entries are asked about.
+    `first_index` is the number of the first entry. None is 0, and lists that never hold 0, and seem
+    to count from 1, are asked about: the number of entries occurs, or more of the listed entries
+    are of the query's own person, by the `subjects` of the queries (q,) and of the entries. How
+    often an entry is listed says little: many stand in no list.
     """
     if first_index is not None:
         require_integer("first_index", first_index, low=0, high=1)
@@ -242,38 +239,27 @@ def numbered_from_zero(
     if array.dtype.kind not in "iu":
         return numbers  # refused where it is checked
     lists = array.astype(np.int64)
-    if first_index is None:
-        if lists.ndim == 2:
-            _refuse_counting_from_one(lists, *subjects)
-        return numbers
-    if (lists == 0).any():
-        row = int(np.argwhere(lists == 0)[0, 0])
-        raise DataError(
-            f"{noun}: row {row} holds 0, and `first_index=1` says that the first gallery entry is "
-            "1; give `first_index=0` if it is 0, and -1 where there is no entry"
-        )
-    return np.where(lists > 0, lists - 1, lists)
-
-
-def _refuse_counting_from_one(
-    lists: np.ndarray, labels: np.ndarray, gallery_labels: np.ndarray
-) -> None:
-    """Raise where lists (q, k) never hold 0, and seem to count the entries from 1.
-
-    The number of entries occurs, or more of the listed entries are of the query's own person if
-    they count from 1. How often an entry is listed says little: many stand in no list.
-    """
-    entry_count = len(gallery_labels)
-    is_listed = lists >= 0
+    if first_index == 1:
+        if (lists == 0).any():
+            row = int(np.argwhere(lists == 0)[0, 0])
+            raise DataError(
+                f"{noun}: row {row} holds 0, and `first_index=1` says that the first gallery entry "
+                "is 1; give `first_index=0` if it is 0, and -1 where there is no entry"
+            )
+        return np.where(lists > 0, lists - 1, lists)
+    labels, gallery_labels = subjects
+    entry_count, is_listed = len(gallery_labels), lists >= 0
     listed = lists[is_listed]
-    if len(labels) != len(lists) or not listed.size or not 0 < listed.max() <= entry_count:
-        return  # refused where lists are checked, or of the entry 0 alone
+    if lists.ndim != 2 or len(labels) != len(lists):
+        return numbers
+    if not listed.size or not 0 < listed.max() <= entry_count or not listed.min():
+        return numbers  # refused where lists are checked, or of the entry 0
     low, high = int(listed.min()), int(listed.max())
     rows, _ = np.nonzero(is_listed & (lists == (high if high == entry_count else low)))
     row = int(rows[0])
-    if low and high == entry_count:
+    if high == entry_count:
         evidence = f"hold {entry_count:,}, of {entry_count:,} entries, in list {row}, and never 0"
-    elif low:
+    else:
         # Equal subjects have equal codes, and no person is nobody's own.
         codes = Codes(labels, gallery_labels)
         is_person = ~are_of_no_person(labels, NO_PERSON)[:, None]
@@ -283,13 +269,11 @@ def _refuse_counting_from_one(
         ]
         # Where neither 0 nor 1 is listed, the numbers themselves say nothing.
         if own[1] <= own[0] + (0 if low == 1 else np.sqrt(sum(own))):
-            return
+            return numbers
         evidence = (
             f"hold {low} in list {row}, and never 0, and {own[1]:,} entries of the query's own "
             f"subject if they count from 1, {own[0]:,} if from 0"
         )
-    else:
-        return
     raise DataError(
         f"the lists {evidence}: do they count the gallery entries from 1? Give `first_index=1` if "
         "they do, or `first_index=0` if they do not"
