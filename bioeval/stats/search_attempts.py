@@ -22,8 +22,8 @@ from bioeval.stats.weighted_sums import (
     groups_of_people,
     kish,
     linear_forms,
+    rates_without_each,
     ratio,
-    without_each,
 )
 
 #: The fewest people: without one of them, the others must be a gallery.
@@ -98,16 +98,16 @@ class AttemptsOfPeople(NamedTuple):
         """
         if weights is not None:
             hits = self.hits.between_points(along, grid, len(self.attempts_of_each))
-            hits_up_to_point = np.cumsum(linear_forms(hits, weights), axis=0)
             attempts = linear_forms(self.attempts_of_each[None], weights)
+            rates = ratio(np.cumsum(linear_forms(hits, weights), axis=0), attempts)
         else:
             everyone = self.hits._replace(person=np.zeros_like(self.hits.person))
             hits = everyone.between_points(along, grid, 1)[:, 0]
             lost = self.losses.between_points(along, grid, len(self.attempts_lost))
-            hits_up_to_point = without_each(np.cumsum(lost, axis=0), np.cumsum(hits))
-            attempts = without_each(self.attempts_lost, self.attempts_of_each.sum())
+            totals = np.cumsum(hits), self.attempts_of_each.sum()
+            rates = rates_without_each(np.cumsum(lost, axis=0), self.attempts_lost, *totals)
         # Fractional weights of expected ties may exceed 1 by rounding.
-        return np.minimum(ratio(hits_up_to_point, attempts), 1.0)
+        return np.minimum(rates, 1.0)
 
     def by_row(self, grid: np.ndarray, weights: np.ndarray) -> RatesByRow:
         """Return the rates of hits at weights of people; the grid has the distances of all hits."""

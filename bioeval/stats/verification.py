@@ -36,8 +36,8 @@ from bioeval.stats.weighted_sums import (
     groups_of_people,
     kish,
     linear_forms,
+    rates_without_each,
     ratio,
-    without_each,
 )
 
 if TYPE_CHECKING:
@@ -440,12 +440,16 @@ class VerificationColumns:
             counts = by_subject(distance, person, grid, len(no_person))
             weights = self.options.weights(len(no_person), no_person)
             genuine_accepted = np.cumsum(linear_forms(counts, weights), axis=0)
+            gar = ratio(genuine_accepted[:-1], genuine_accepted[-1])
         else:
             group = self.persons.group[person]
             accepted = np.cumsum(by_subject(distance, group, grid, self.persons.groups + 1), axis=0)
             mated = np.append(accepted[-1, :-1] > 0, False)
-            genuine_accepted = without_each(accepted[:, mated], accepted.sum(axis=1))
-        return 1 - ratio(genuine_accepted[:-1], genuine_accepted[-1])
+            total = accepted.sum(axis=1)
+            gar = rates_without_each(
+                accepted[:-1, mated], accepted[-1, mated], total[:-1], total[-1]
+            )
+        return 1 - gar
 
     def limits(self) -> tuple[dict[str, Limits], list[Message]]:
         limits = {}

@@ -61,6 +61,20 @@ def without_each(sums_of_person: np.ndarray, total: np.ndarray | None = None) ->
     return np.concatenate([total[..., None], total[..., None] - sums_of_person], axis=-1)
 
 
+def rates_without_each(
+    errors_of_unit: np.ndarray,
+    attempts_of_unit: np.ndarray,
+    errors: np.ndarray | None = None,
+    attempts: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return rates, and the rates without each unit, (..., 1 + units); NaN without an attempt.
+
+    A unit is a person or a group of people, with its comparisons, queries or searches. The errors
+    and attempts in all are by default those of all units, see :func:`without_each`.
+    """
+    return ratio(without_each(errors_of_unit, errors), without_each(attempts_of_unit, attempts))
+
+
 def resampled(
     subjects: int, seed: np.random.SeedSequence, replicates: int, no_person: np.ndarray | None
 ) -> np.ndarray:

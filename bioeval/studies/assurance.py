@@ -32,7 +32,7 @@ from bioeval.stats.error_curves import EER
 from bioeval.stats.limits import RateCurve, Sample
 from bioeval.stats.options import PEOPLE, IntervalMethod
 from bioeval.stats.verification import VerificationColumns
-from bioeval.stats.weighted_sums import by_subject, groups_of, without_each
+from bioeval.stats.weighted_sums import by_subject, groups_of, rates_without_each
 
 # One-sided limits of a rate, and the number of people that settles whether it keeps a target.
 
@@ -316,9 +316,8 @@ class SearchesOfOthers:
         group = groups_of(int(person.max(initial=-1)) + 1)
         groups = int(group.max(initial=-1)) + 1
         accepted_of_group = by_subject(self.other, group[person], thresholds, groups, weight)
-        accepted = without_each(accepted_of_group[:-1].cumsum(axis=0))
-        people = without_each(np.bincount(group, minlength=groups).astype(np.float64))
-        return accepted / np.where(people > 0, people, np.nan)
+        people = np.bincount(group, minlength=groups).astype(np.float64)
+        return rates_without_each(accepted_of_group[:-1].cumsum(axis=0), people)
 
 
 class _FalseAlarms(NamedTuple):

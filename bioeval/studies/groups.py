@@ -59,7 +59,7 @@ from bioeval.stats.limits import Limits, Sample, limits_of_rate, limits_of_sum
 from bioeval.stats.options import IntervalMethod, interval_of, trials_of
 from bioeval.stats.people import PeopleCounts, people_counts
 from bioeval.stats.simultaneous import Differences, discordant, least_discordant, letters_of
-from bioeval.stats.weighted_sums import ratio, without_each
+from bioeval.stats.weighted_sums import rates_without_each, ratio
 
 #: The last label of the dimension `group`: all groups together.
 ALL = "all"
@@ -644,13 +644,12 @@ class PeopleOfRate(NamedTuple):
         """Return the limits of the rate; NaN without a trial."""
         if not self.attempts:
             return np.nan, np.nan
-        # (1 + n,): the rate, and the rate without each person.
-        errors = without_each(self.errors_of, np.array(self.errors))
-        attempts = without_each(self.attempts_of, np.array(self.attempts))
+        totals = np.array(self.errors), np.array(self.attempts)
+        rates = rates_without_each(self.errors_of, self.attempts_of, *totals)
         # The number of people with whom an attempt is left out: 1 or 2.
         sides = max(round(float(self.attempts_of.sum() / self.attempts)), 1)
         sample = Sample(self.attempts, self.trials, sides, self.attempts_of / self.attempts)
-        low, high = limits_of_rate(ratio(errors, attempts), sample, level)
+        low, high = limits_of_rate(rates, sample, level)
         return float(low), float(high)
 
 
@@ -897,8 +896,7 @@ def _with_intervals_of_attempts(
         errors, attempts = by_person_of[rate]  # (groups, people)
         has_attempt = attempts.any(axis=0)
         errors, attempts = errors[:, has_attempt], attempts[:, has_attempt]
-        all_errors, all_attempts = totals_of[rate]  # (groups,)
-        columns = ratio(without_each(errors, all_errors), without_each(attempts, all_attempts))
+        columns = rates_without_each(errors, attempts, *totals_of[rate])
         person_rates = np.nan_to_num(ratio(errors, attempts))  # without attempts, no error
         none = [person_rates[0, :0]] * groups
         # An impostor attempt is of two people, and a genuine attempt of one.

@@ -20,8 +20,8 @@ from bioeval.stats.weighted_sums import (
     groups_of_people,
     kish,
     linear_forms,
+    rates_without_each,
     ratio,
-    without_each,
 )
 
 #: The largest value over the thresholds, at a threshold that is chosen anew in each replicate.
@@ -170,8 +170,8 @@ class QueryReplicates:
             means = ratio(linear_forms(sums, weights), linear_forms(queries[None], weights))
         else:
             left_out = np.flatnonzero(queries[: self.groups])
-            remaining = without_each(queries[left_out], queries.sum())
-            means = ratio(without_each(sums[:, left_out], sums.sum(axis=1)), remaining)
+            totals = sums.sum(axis=1), queries.sum()
+            means = rates_without_each(sums[:, left_out], queries[left_out], *totals)
         # Fractional weights of expected ties may exceed 1 by rounding.
         return np.minimum(means, 1.0)
 
