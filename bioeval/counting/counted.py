@@ -28,7 +28,7 @@ from bioeval.counting.cells import (
     joint_exponent,
 )
 from bioeval.counting.grids import DEFAULT_COUNT, ScoreExtent, default_grid, with_infinities
-from bioeval.counting.operating_points import Attempts, allowed_errors, crossed
+from bioeval.counting.operating_points import Attempts, AttemptsOfParts
 from bioeval.counting.order import distinct, next_number, rounded_down, runs
 from bioeval.counting.sorted_scores import Moments, SortedScores
 from bioeval.counting.threshold_rules import PointsWanted
@@ -499,25 +499,16 @@ class AttemptCounter:
     def cells_with_points(self) -> np.ndarray:
         """Return whether each cell has a point, or the score before a point."""
         has_point = np.zeros(len(self.kept_cells), dtype=bool)
-        genuine = self.genuine.attempts
-        impostors = self.total + self.missed_impostors
-        filled = self.filled
-        if self.wanted is None or not len(filled) or not genuine:
-            return has_point
         genuine_cells = self.cells.cells_of(self.genuine.scores)
-        cells = distinct(np.sort(np.concatenate([genuine_cells, filled]), kind="stable"))
-        fa = np.append(0, np.cumsum(self.counts))[filled.searchsorted(cells, side="right")]
-        fr = genuine - genuine_cells.searchsorted(cells, side="right")
-        # Indices into `cells`: where FAR and FRR cross, and where FAR rises above each target.
-        crossing = np.count_nonzero(~crossed(fa, fr, genuine, impostors))
-        allowed = allowed_errors(np.append(self.wanted.targets, 0.0), impostors)
-        for cell_index in (crossing, *fa.searchsorted(allowed, side="right").tolist()):
-            cell = int(cells[cell_index]) if cell_index < len(cells) else len(has_point)
-            filled_index = int(filled.searchsorted(cell))
-            # The cell before, too: its largest score may be the threshold.
-            has_point[filled[filled_index - 1 : filled_index]] = True
-            if filled_index < len(filled) and filled[filled_index] == cell:
-                has_point[cell] = True
+        failed = self.genuine.missed, self.missed_impostors
+        attempts = AttemptsOfParts.of_cells(genuine_cells, self.filled, self.counts, *failed)
+        if self.wanted is None or not attempts.defined[0]:
+            return has_point
+        limits = attempts.far_limits(np.append(self.wanted.targets, 0.0))[0]
+        points = np.append(limits, attempts.crossing()[0])
+        # The cell before, too: its largest score may be the threshold.
+        cells = np.append(points, attempts.impostor.largest_below(points)[1])
+        has_point[cells[np.isin(cells, self.filled)].astype(np.int64)] = True
         return has_point
 
     # -- the result

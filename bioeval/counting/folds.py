@@ -19,11 +19,11 @@ import numpy as np
 
 from bioeval.counting.cells import BitCells, GenuineScores, choose_cells
 from bioeval.counting.counted import CountedAttempts, CountedScores, CountTable
-from bioeval.counting.operating_points import Attempts
+from bioeval.counting.operating_points import Attempts, AttemptsOfParts
 from bioeval.counting.order import increasing, rounded_down, runs
 from bioeval.counting.parts import ListParts, PairParts, Parts, TileParts
 from bioeval.counting.reduce import Reducer
-from bioeval.counting.threshold_rules import PointsWanted, Rule, wanted_cells
+from bioeval.counting.threshold_rules import PointsWanted, Rule, cells_of
 from bioeval.kernels import folds as kernel
 from bioeval.scores.blocks import Block
 from bioeval.scores.distances import scored
@@ -439,12 +439,15 @@ class FoldAttempts(Reducer):
         return counts_of_parts
 
     def _cells_with_thresholds(self, part: PartCounts) -> np.ndarray:
-        is_needed = np.zeros(len(part.impostors), dtype=bool)
-        failed = part.genuine.missed, part.failed
-        for rule in self.rules:
-            fixed_cell = self._cell_of(rule.values[0]) if rule.name == "fixed" else 0
-            is_needed |= wanted_cells(rule, part.genuine_cells, part.impostors, fixed_cell, failed)
-        return np.flatnonzero(is_needed)
+        filled = np.flatnonzero(part.impostors)
+        attempts = AttemptsOfParts.of_cells(
+            part.genuine_cells, filled, part.impostors[filled], part.genuine.missed, part.failed
+        )
+        cells = [
+            [self._cell_of(x.values[0])] if x.name == "fixed" else cells_of(x, attempts)
+            for x in self.rules
+        ]
+        return np.unique(np.concatenate(cells).astype(np.int64))
 
     def _without_failed(self, distances: np.ndarray) -> GenuineScores:
         if not self.rejected:

@@ -372,6 +372,15 @@ class BlockFacts(NamedTuple):
 ENDS: tuple[PlainTies, PlainTies] = ("pessimistic", "optimistic")
 
 
+def tied_ahead(ties: Ties, tied: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Return how many of the candidates exactly as close as a mate are ranked before it.
+
+    The arguments count these candidates, and those of them before the mate in the gallery. Under
+    ``"expected"`` ties, which have weights instead (:func:`place_weights`), it is as ``"stable"``.
+    """
+    return {"optimistic": np.zeros_like(tied), "pessimistic": tied}.get(ties, before)
+
+
 def place_weights(
     closer: np.ndarray, tied: np.ndarray, before: np.ndarray, mates_tied: np.ndarray, ties: Ties
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -387,10 +396,7 @@ def place_weights(
     """
     index = np.arange(len(closer))
     if ties != "expected":
-        tied_before = {"optimistic": np.zeros_like(tied), "pessimistic": tied, "stable": before}[
-            ties
-        ]
-        return index, 1 + closer + tied_before, np.ones(len(closer))
+        return index, 1 + closer + tied_ahead(ties, tied, before), np.ones(len(closer))
     ranks_of_mate = tied + 1
     mate = np.repeat(index, ranks_of_mate)
     # 1, 2, ... for each mate: its place r among the candidates tied with it.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.counting.identification import Searches
+from bioeval.counting.identification import Searches, tied_ahead
 from bioeval.protocol.fields import Ties
 from bioeval.scores.blocks import Block, Mates
 from bioeval.scores.matrix import Scores
@@ -97,8 +97,10 @@ def _before_mate(
 
     The numbers differ by the tied candidates if `ties` is "expected", and are equal otherwise.
     """
-    tied_ahead = {"pessimistic": tied, "stable": before}.get(ties, 0)
-    return closer + tied_ahead, closer + (tied if ties == "expected" else tied_ahead)
+    if ties == "expected":
+        return closer, closer + tied
+    ahead = closer + tied_ahead(ties, tied, before)
+    return ahead, ahead
 
 
 def _ranks_in_memory(searches: Searches, ties: Ties, largest: int, groups: int) -> int:

@@ -300,6 +300,14 @@ def trivial_cost(prior: Any, miss: Any, accept: Any) -> Any:
     return np.minimum(prior * miss, (1 - prior) * accept)
 
 
+def mean_cost(costs: Any, far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+    """Return ``p c_miss FRR + (1 - p) c_fa FAR``; `costs` are (p, c_miss, c_fa)."""
+    prior, miss, accept = costs
+    cost = float(prior * miss) * frr
+    cost += float((1 - prior) * accept) * far
+    return cost
+
+
 def normalised_cost(least: np.ndarray, costs: np.ndarray) -> np.ndarray:
     """Return least costs (..., costs), divided by the trivial cost of each row of `costs`.
 
@@ -314,15 +322,14 @@ def least_costs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the least costs of each part, (parts, costs), and their strictest points.
 
-    A cost is ``p c_miss FRR + (1 - p) c_fa FAR``; the rows of `costs` are (p, c_miss, c_fa), where
-    p is the proportion of genuine attempts expected in use. The attempts (parts,) must not be 0.
+    The rows of `costs` are (p, c_miss, c_fa), where p is the proportion of genuine attempts
+    expected in use; see :func:`mean_cost`. The attempts (parts,) must not be 0.
     """
     best = np.empty((len(genuine), len(costs)), dtype=np.int64)
     least = np.empty(best.shape)
-    for k, (prior, miss, accept) in enumerate(costs.tolist()):  # perhaps fractions
-        best[:, k] = cheapest(curve, *weights_of_errors((prior, miss, accept), genuine, impostor))
-        frr, far = curve.fr[best[:, k]] / genuine, curve.fa[best[:, k]] / impostor
-        least[:, k] = float(prior * miss) * frr + float((1 - prior) * accept) * far
+    for k, row in enumerate(costs.tolist()):  # perhaps fractions
+        point = best[:, k] = cheapest(curve, *weights_of_errors(row, genuine, impostor))
+        least[:, k] = mean_cost(row, curve.fa[point] / impostor, curve.fr[point] / genuine)
     return least, best
 
 
@@ -474,6 +481,17 @@ def allowed_errors(target: Any, attempts: Any) -> np.ndarray:
     return errors
 
 
+def pairs_won(genuine: np.ndarray, accepted: np.ndarray, twice_the_impostors: Any) -> np.ndarray:
+    """Return twice the pairs of genuine attempts with a farther impostor; equal ones count half.
+
+    `accepted` are the impostors below each genuine score, plus those up to it; it is overwritten.
+    Their sum over the scores is the area under the ROC, by the trapezoidal rule.
+    """
+    np.subtract(twice_the_impostors, accepted, out=accepted)
+    accepted *= genuine
+    return accepted
+
+
 def hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     """Return the rates where the hulls of ROCs meet the line FAR = FRR; NaN if they do not.
 
@@ -523,7 +541,52 @@ def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     return np.where(meets, x0 + share * (x1 - x0), np.nan)
 
 
-class AttemptsOfParts:
+class ErrorCurve:
+    """FAR and FRR of parts, along points from strict to loose: measures that all curves share."""
+
+    #: The attempts of each class, not 0: a number, or (parts,). The errors of rates are of 1.
+    denominators: tuple[Any, Any] = (1, 1)
+
+    @cached_property
+    def defined(self) -> np.ndarray:
+        """Whether both classes have attempts, bool (parts,)."""
+        raise NotImplementedError
+
+    @cached_property
+    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """FAR and FRR from reject-all to accept-all, both (points, parts).
+
+        If attempts failed, nothing accepts all: the loosest point stands for it.
+        """
+        raise NotImplementedError
+
+    def around_crossing(self) -> tuple[Points, Points, np.ndarray]:
+        """Return the last points with FAR < FRR, the next, and whether FAR >= FRR there."""
+        raise NotImplementedError
+
+    def equal_error(self) -> EqualError:
+        """Return the EERs, their thresholds and brackets, (parts,); NaN if they are undefined.
+
+        Point 1 is the first point with FAR >= FRR, and point 0 is the point before it; see
+        :func:`equal_error_between`.
+        """
+        before, after, is_crossed = self.around_crossing()
+        return equal_error_between(before, after, *self.denominators, is_crossed & self.defined)
+
+    def hull_equal_error(self) -> np.ndarray:
+        """Return the EER on the convex hull of each ROC, (parts,)."""
+        rates = np.full(len(self.defined), np.nan)
+        far, frr = self.with_ends
+        if not self.defined.all():
+            far, frr = far[:, self.defined], frr[:, self.defined]
+        rates[self.defined] = hull_equal_errors(*map(np.ascontiguousarray, (far.T, frr.T)))
+        return rates
+
+    def where_defined(self, values: np.ndarray, where: Any = True) -> np.ndarray:
+        return np.where(along_points(self.defined, values) & where, values, np.nan)
+
+
+class AttemptsOfParts(ErrorCurve):
     """The attempts of verification in one part or in many, and their operating points.
 
     Rates and thresholds are NaN in a part that lacks attempts of a class, and where there is no
@@ -552,11 +615,14 @@ class AttemptsOfParts:
         if genuine.weights is not None:  # the sum of the weights is a whole number
             self.genuine_attempts = np.rint(self.genuine_attempts).astype(np.int64)
         self.impostor_attempts = impostor.attempts + missed_impostors
-        #: bool (parts,): whether both classes have attempts.
-        self.defined = (self.genuine_attempts > 0) & (self.impostor_attempts > 0)
         # (parts,): denominators, not 0.
         self._genuine = np.maximum(self.genuine_attempts, 1)
         self._impostor = np.maximum(self.impostor_attempts, 1)
+        self.denominators = self._genuine, self._impostor
+
+    @cached_property
+    def defined(self) -> np.ndarray:
+        return (self.genuine_attempts > 0) & (self.impostor_attempts > 0)
 
     @classmethod
     def of_lists(
@@ -566,6 +632,18 @@ class AttemptsOfParts:
         distances = np.unique(np.concatenate([np.empty(0), *genuine, *impostor]))
         lists = (SortedScores.of_parts(x, distances) for x in (genuine, impostor))
         return cls(*lists, *missed)
+
+    @classmethod
+    def of_cells(
+        cls, genuine: np.ndarray, filled: np.ndarray, counts: np.ndarray, *missed: Any
+    ) -> Self:
+        """Return the attempts of one part, whose scores are the numbers of their cells.
+
+        `genuine` are the increasing cells of genuine scores; `filled` cells have `counts` of
+        impostor scores. The cell of a point of the scores is a point of the cells.
+        """
+        impostor = SortedScores.of_scores(filled, counts)
+        return cls(SortedScores.of_scores(genuine), impostor, *missed)
 
     # -- errors at thresholds
 
@@ -585,13 +663,10 @@ class AttemptsOfParts:
         return np.where(np.isnan(thresholds), np.nan, after)
 
     def fars(self, accepted: np.ndarray) -> np.ndarray:
-        return self._where_defined(accepted / along_points(self._impostor, accepted))
+        return self.where_defined(accepted / along_points(self._impostor, accepted))
 
     def frrs(self, rejected: np.ndarray) -> np.ndarray:
-        return self._where_defined(rejected / along_points(self._genuine, rejected))
-
-    def _where_defined(self, values: np.ndarray, where: Any = True) -> np.ndarray:
-        return np.where(along_points(self.defined, values) & where, values, np.nan)
+        return self.where_defined(rejected / along_points(self._genuine, rejected))
 
     # -- points
 
@@ -630,13 +705,8 @@ class AttemptsOfParts:
             starts,
         )
 
-    def equal_error(self) -> EqualError:
-        """Return the equal error rates, their thresholds and brackets, (parts,).
-
-        Point 1 is the first point, from strict to loose, with FAR >= FRR, and point 0 is the point
-        before it; :func:`bioeval.counting.operating_points.equal_error_between` interpolates.
-        """
-        threshold, rejected_before = self._crossing()
+    def around_crossing(self) -> tuple[Points, Points, np.ndarray]:
+        threshold, rejected_before = self.crossing()
         is_crossed = ~np.isnan(threshold) & self.defined
         accepted = self.impostor.upto(np.where(is_crossed, threshold, np.inf))
         threshold = np.where(is_crossed, threshold, -np.inf)
@@ -649,10 +719,9 @@ class AttemptsOfParts:
         # Failures may keep FRR above FAR.
         is_crossed &= crossed(accepted, rejected, self._genuine, self._impostor)
         before = Points(largest_before, accepted_before, rejected_before)
-        after = Points(threshold, accepted, rejected)
-        return equal_error_between(before, after, self._genuine, self._impostor, is_crossed)
+        return before, Points(threshold, accepted, rejected), is_crossed
 
-    def _crossing(self) -> tuple[np.ndarray, np.ndarray]:
+    def crossing(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the first threshold with FAR >= FRR, and the false rejects before it, (parts,).
 
         The threshold is NaN if there is none.
@@ -683,7 +752,7 @@ class AttemptsOfParts:
         reject_all = np.where(limits == -np.inf, np.nan, -np.inf)
         loosest = np.where(np.isnan(loosest), reject_all, loosest)
         frr = self.frrs(along_points(self.genuine_attempts, genuine_accepted) - genuine_accepted)
-        return frr, self._where_defined(loosest)
+        return frr, self.where_defined(loosest)
 
     def far_limits(self, targets: np.ndarray) -> np.ndarray:
         """Return the first impostor score to reject at each target, (parts, targets), or NaN."""
@@ -709,15 +778,15 @@ class AttemptsOfParts:
         is_strict |= (threshold == -np.inf) & (self.reject_all == -np.inf)[:, None]
         accepted = self.impostor.upto(np.where(is_strict, np.inf, threshold))
         far = self.fars(np.where(is_strict, 0, accepted))
-        return self._where_defined(far, defined), self._where_defined(threshold, defined)
+        return self.where_defined(far, defined), self.where_defined(threshold, defined)
 
     def zero_frr(self) -> tuple[np.ndarray, np.ndarray]:
         """Return FAR where no genuine attempt is rejected, and the strictest such threshold."""
         largest_genuine = self.genuine.nth(self.genuine.sizes)
         accepts_all = self.missed == 0
         far = self.fars(self.impostor.upto(np.where(accepts_all, largest_genuine, np.inf)))
-        threshold = self._where_defined(largest_genuine, accepts_all)
-        return self._where_defined(far, accepts_all), threshold
+        threshold = self.where_defined(largest_genuine, accepts_all)
+        return self.where_defined(far, accepts_all), threshold
 
     # -- points that need every score
 
@@ -728,7 +797,7 @@ class AttemptsOfParts:
         expected in use; costs and thresholds are (parts, costs).
         """
         least, best = least_costs(self.corners, costs, self._genuine, self._impostor)
-        return self._where_defined(least), self._where_defined(self.corners.threshold[best])
+        return self.where_defined(least), self.where_defined(self.corners.threshold[best])
 
     def optimum(self, variable: Variable) -> tuple[np.ndarray, np.ndarray]:
         """Return the best value of a function of FAR and FRR in each part, and its threshold."""
@@ -742,22 +811,20 @@ class AttemptsOfParts:
             values[1, part] = curve.threshold[corners][variable.place_of_best(far, frr)]
         return values[0], values[1]
 
-    def hull_equal_error(self) -> np.ndarray:
-        """Return the EER on the convex hull of each ROC."""
+    @cached_property
+    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """FAR and FRR at the corners, (points, parts); parts with fewer repeat their last point."""
         curve = self.corners
         sizes = np.diff(curve.starts)[:, None]
         # (parts, most corners + 1): a row for each part, from strict to loose.
         is_point = np.arange(sizes.max() + 1) < sizes
-        # Rows are filled up with accept-all, or with the loosest point if attempts failed.
         failed = self.missed + self.missed_impostors > 0
         far, frr = np.empty((2, *is_point.shape))
         far.T[:] = np.where(failed, self.impostor.attempts / self._impostor, 1.0)
         frr.T[:] = np.where(failed, curve.fr[curve.starts[1:] - 1] / self._genuine, 0.0)
         far[is_point] = curve.fa / curve.repeated(self._impostor)
         frr[is_point] = curve.fr / curve.repeated(self._genuine)
-        rates = np.full(len(self.defined), np.nan)
-        rates[self.defined] = hull_equal_errors(far[self.defined], frr[self.defined])
-        return rates
+        return far.T, frr.T
 
     def auc(self) -> np.ndarray:
         """Return the proportion of pairs with the genuine score below; a tie counts one half.
@@ -768,18 +835,18 @@ class AttemptsOfParts:
         """
         curve = self.corners
         impostors = self.impostor.attempts
-        # (corners,): genuine attempts at each distinct score, and twice the number of their pairs
-        # with a farther impostor, where an equal impostor counts one half.
+        # (corners,): genuine attempts at each distinct score, and their pairs with impostors.
         at_score = np.zeros_like(curve.fr)
         at_score[1:] = curve.fr[:-1] - curve.fr[1:]
         at_score[curve.starts[:-1]] = 0
-        pairs = at_score * (2 * curve.repeated(impostors) - curve.below - curve.fa)
+        accepted = curve.below + curve.fa
+        pairs = pairs_won(at_score, accepted, 2 * curve.repeated(impostors))
         twice_the_pairs = np.add.reduceat(pairs, curve.starts[:-1])  # (parts,)
         twice_the_pairs += (2 * self.genuine.attempts + self.missed) * self.missed_impostors
         all_pairs = 2 * self._genuine.astype(object) * self._impostor  # perhaps beyond int64
-        return self._where_defined((twice_the_pairs.astype(object) / all_pairs).astype(np.float64))
+        return self.where_defined((twice_the_pairs.astype(object) / all_pairs).astype(np.float64))
 
     def d_prime(self) -> np.ndarray:
         """Return d' of each part, NaN where neither class varies."""
         classes = zip(self.genuine.moments(), self.impostor.moments(), strict=True)
-        return self._where_defined(np.array([d_prime(*both) for both in classes]))
+        return self.where_defined(np.array([d_prime(*both) for both in classes]))

@@ -157,9 +157,13 @@ class SortedScores:
         return np.fmin(self._scores_at(indices, has_score), nearest)
 
     def nth(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the n-th smallest scores, from 1; NaN for 0 and beyond the number of scores."""
-        has_score = (numbers > 0) & (numbers <= along_points(self.sizes, numbers))
-        return self._scores_at(along_points(self.starts[:-1], numbers) + numbers - 1, has_score)
+        """Return the scores of the n-th attempts, from 1; NaN for 0 and beyond the attempts."""
+        has_score = (numbers > 0) & (numbers <= along_points(self.attempts, numbers))
+        starts = self.starts if self.summed is None else self.summed[self.starts]
+        indices = along_points(starts[:-1], numbers) + numbers - 1
+        if self.summed is not None:
+            indices = self.summed.searchsorted(indices, "right") - 1
+        return self._scores_at(indices, has_score)
 
     def _attempts_before(self, indices: np.ndarray) -> np.ndarray:
         """Return how many attempts each part has before `indices` (parts, ...) of `keys`."""
@@ -271,10 +275,13 @@ class SortedScores:
             # The two numbers differ only at scores of both classes, which are few.
             tied = np.flatnonzero(self.keys[np.minimum(below, len(self.keys) - 1)] == keys)
             upto[tied] = self.keys.searchsorted(keys[tied], "right")
+        starts = self.starts
+        if self.summed is not None:
+            below, upto, starts = (self.summed[x] for x in (below, upto, starts))
         if self.distances is None:
             return below, upto
         # Indices count from the first part, numbers from the part of each distinct score.
-        starts = np.repeat(self.starts[:-1], np.diff(other.run_starts))
+        starts = np.repeat(starts[:-1], np.diff(other.run_starts))
         return below - starts, upto - starts
 
     def moments(self) -> Iterator[Moments]:

@@ -10,7 +10,7 @@ import math
 import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
@@ -22,9 +22,7 @@ from bioeval.counting.operating_points import (
     Attempts,
     AttemptsOfParts,
     EqualError,
-    allowed_errors,
     cheapest,
-    crossed,
     normalised_cost,
     rounded_weights,
     weights_of_errors,
@@ -419,106 +417,37 @@ def no_such_threshold(rule: Rule, attempts: Attempts) -> str:
     return f"none has {aim}, because none accepts failed attempts ({genuine} and {impostor})"
 
 
-def wanted_cells(
-    rule: Rule,
-    genuine_cells: np.ndarray,
-    impostors: np.ndarray,
-    fixed_cell: int,
-    failed: tuple[int, int],
-) -> np.ndarray:
-    """Return whether each cell's impostor scores are needed to choose a threshold.
+def cells_of(rule: Rule, attempts: AttemptsOfParts) -> np.ndarray:
+    """Return the cells whose impostor scores are needed to choose a threshold, int64 (k,).
 
-    If all may be rejected, the first cell is needed, for scores of -inf.
-
-    - `genuine_cells` (k,): the increasing cells of genuine scores
-    - `impostors` (cells,): the number of impostor scores in each cell
-    - `fixed_cell`: the cell of a fixed threshold
-    - `failed`: the numbers of failed genuine and impostor attempts
+    The scores of `attempts`, one part, are the cells of the scores. If all may be rejected, the
+    first cell is needed, for scores of -inf.
     """
-    is_needed = np.zeros(len(impostors), dtype=bool)
-    if rule.name == "fixed":
-        is_needed[fixed_cell] = True
-        return is_needed
-    attempts = len(genuine_cells) + failed[0], int(impostors.sum()) + failed[1]
-    if rule.name in _NEEDED and all(attempts):
-        curve = _CountedCurve(genuine_cells, impostors, *attempts)
-        is_needed[_NEEDED[rule.name](rule, curve)] = True
-    return is_needed
-
-
-class _CountedCurve(NamedTuple):
-    """Errors at the ends of cells."""
-
-    genuine_cells: np.ndarray  # (k,): cells of genuine scores, increasing
-    impostors: np.ndarray  # (cells,): impostor scores in each cell
-    genuine_attempts: int
-    impostor_attempts: int
-
-    @property
-    def accepted(self) -> np.ndarray:
-        return np.cumsum(self.impostors)
-
-    @property
-    def rejected(self) -> np.ndarray:
-        genuine = np.bincount(self.genuine_cells, minlength=len(self.impostors))
-        return self.genuine_attempts - np.cumsum(genuine)
-
-    def around(self, cell: int) -> np.ndarray:
-        """Return the cell, and the cells with the largest score of each class before it.
-
-        The threshold may be a score of either class. The cell of a genuine score is needed because
-        the threshold is applied to other parts, which may have impostor scores in that cell.
-        """
-        genuine_before = self.genuine_cells[: self.genuine_cells.searchsorted(cell)][-1:]
-        impostor_before = np.flatnonzero(self.impostors[:cell])[-1:]
-        before = np.append(genuine_before, impostor_before)
-        if not len(before):
-            before = np.array([0])
-        return before if cell >= len(self.impostors) else np.append(before, cell)
-
-
-def _needed_at_equal_error(rule: Rule, curve: _CountedCurve) -> np.ndarray:
-    errors = curve.accepted[:-1], curve.rejected[:-1]
-    is_crossed = crossed(*errors, curve.genuine_attempts, curve.impostor_attempts)
-    return curve.around(int(np.count_nonzero(~is_crossed)))
-
-
-def _needed_at_far(rule: Rule, curve: _CountedCurve) -> np.ndarray:
-    allowed = allowed_errors(rule.values[0], curve.impostor_attempts)
-    return curve.around(int(curve.accepted.searchsorted(allowed, side="right")))
-
-
-def _needed_at_frr(rule: Rule, curve: _CountedCurve) -> np.ndarray:
-    allowed = allowed_errors(rule.values[0], curve.genuine_attempts)
-    needed = curve.genuine_attempts - allowed  # accepted genuine attempts
-    if needed > len(curve.genuine_cells):
-        return curve.genuine_cells[:0]
-    return curve.genuine_cells[needed - 1 : needed] if needed else np.array([0])
-
-
-def _may_have_least_cost(rule: Rule, curve: _CountedCurve) -> np.ndarray:
-    attempts = np.array([curve.genuine_attempts]), np.array([curve.impostor_attempts])
-    of_fa, of_fr = rounded_weights(*_weights(rule, *attempts))
-    rejected = curve.rejected
-    accepted = curve.accepted
-    # The costs of a point of each cell are between these two.
-    smallest = of_fa * (accepted - curve.impostors) + of_fr * rejected
-    largest = of_fa * accepted + of_fr * rejected
-    reject_all = float(of_fr[0] * curve.genuine_attempts)
-    may_be_least = np.diff(rejected, prepend=curve.genuine_attempts) < 0
-    least_possible = min(reject_all, largest[may_be_least].min(initial=np.inf)) * (1 + 1e-9)
-    may_be_least &= smallest <= least_possible
-    may_be_least[0] |= reject_all <= least_possible
-    return may_be_least
-
-
-_NEEDED: dict[RuleName, Callable[[Rule, _CountedCurve], np.ndarray]] = {
-    "eer": _needed_at_equal_error,
-    "far": _needed_at_far,
-    "frr": _needed_at_frr,
-    "cost": _may_have_least_cost,
-    "accuracy": _may_have_least_cost,
-}
+    if rule.name == "none" or not attempts.defined[0]:
+        return np.empty(0, dtype=np.int64)
+    if rule.name in ("cost", "accuracy"):
+        curve = attempts.corners
+        accept, reject = rounded_weights(
+            *_weights(rule, attempts.genuine_attempts, attempts.impostor_attempts)
+        )
+        # The costs of the points of a cell are between these two.
+        smallest = accept * curve.below + reject * curve.fr
+        largest = accept * curve.fa + reject * curve.fr
+        cells = curve.threshold[smallest <= largest.min() * (1 + 1e-9)]
+    elif rule.name == "frr":
+        strictest, is_defined = attempts.at_frr(np.array(rule.values))
+        cells = strictest[is_defined]
+    else:
+        # The threshold may be the largest score of either class before the point. The cell of a
+        # genuine score is needed because the threshold is applied to other parts, too, which may
+        # have impostor scores in that cell.
+        point = attempts.crossing()[0]
+        if rule.name == "far":
+            point = attempts.far_limits(np.array(rule.values))[0]
+        before = [x.largest_below(point)[1] for x in (attempts.genuine, attempts.impostor)]
+        cells = np.concatenate([[-np.inf] if np.isnan(before).all() else [], *before, point])
+        cells = cells[~np.isnan(cells)]
+    return np.maximum(cells, 0).astype(np.int64)
 
 
 def _weights(

@@ -14,7 +14,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.counting.operating_points import hull_equal_errors, normalised_cost
+from bioeval.counting.operating_points import (
+    ErrorCurve,
+    Points,
+    mean_cost,
+    normalised_cost,
+    pairs_won,
+)
 from bioeval.counting.people import GenuineAttempts
 from bioeval.counting.threshold_rules import VerificationPoints
 from bioeval.results.variables import VERIFICATION, Variable, best_values
@@ -28,7 +34,7 @@ AttemptClass = Literal["genuine", "impostor"]
 
 
 @dataclass(frozen=True, eq=False)
-class ErrorColumns:
+class ErrorColumns(ErrorCurve):
     """FAR and FRR at increasing distances, (thresholds, columns).
 
     The first column has the rates of the data; the others have the rates without each person
@@ -149,24 +155,15 @@ class ErrorColumns:
             np.concatenate([one, self.frr, last_frr]),
         )
 
-    def _where_defined(self, rates: np.ndarray) -> np.ndarray:
-        """Return the rates of columns, (columns,); NaN without attempts of both classes."""
-        unknown = np.isnan(self.far[:1]) | np.isnan(self.frr[:1])
-        return np.where(unknown.any(axis=0), np.nan, rates)
+    @cached_property
+    def defined(self) -> np.ndarray:
+        return ~(np.isnan(self.far[:1]) | np.isnan(self.frr[:1])).any(axis=0)
 
-    def equal_error(self) -> np.ndarray:
-        """Return the EER of each column, interpolated as on the data.
-
-        See :func:`bioeval.counting.operating_points.equal_error_between`.
-        """
-        # The curves cross between the last row with FAR < FRR and the next row, and are linear.
-        before = self._last_row(lambda far, frr: far < frr)
-        far, frr = self.at_row(before)
-        next_far, next_frr = self.at_row(before + 1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = (frr - far) / ((next_far - far) - (next_frr - frr))
-            crossing = far + share * (next_far - far)
-        return self._where_defined(np.where(next_far >= next_frr, crossing, np.nan))
+    def around_crossing(self) -> tuple[Points, Points, np.ndarray]:
+        """Return the rows at which the curves cross, which are linear between two rows."""
+        row = self._last_row(lambda far, frr: far < frr)
+        before, after = (Points(x, *self.at_row(x)) for x in (row, row + 1))
+        return before, after, after.fa >= after.fr
 
     def frr_at_far(self, target: float | np.ndarray, exact: bool) -> np.ndarray:
         """Return the smallest FRR with FAR at most the target, which may differ between columns.
@@ -181,7 +178,7 @@ class ErrorColumns:
             with np.errstate(invalid="ignore", divide="ignore"):
                 share = np.where(width > 0, (target - far) / width, 0.0)
             frr = frr + np.clip(share, 0.0, 1.0) * (next_frr - frr)
-        return self._where_defined(frr)
+        return self.where_defined(frr)
 
     def far_at_frr(self, target: float | np.ndarray, exact: bool) -> np.ndarray:
         """Return the smallest FAR with FRR at most the target, which may differ between columns.
@@ -201,15 +198,11 @@ class ErrorColumns:
         """
         # Accept-all is a point even if attempts failed: failures are beyond all scores.
         far, frr = self._with_end_rows(False) if self.failed else self.with_ends
-        # (thresholds + 1, columns), in place: strips between two points, of height 1 less their
-        # mean FAR; the width is the proportion of genuine attempts between them.
-        area = far[1:] + far[:-1]
+        # (thresholds + 1, columns): FAR before and at the genuine attempts of each step.
+        accepted = far[1:] + far[:-1]
         if self.untied is not None:
-            area[:-1][self.untied] = 2 * far[1:-1][self.untied]
-        area *= -0.5
-        area += 1
-        area *= frr[:-1] - frr[1:]
-        return area.sum(axis=0)
+            accepted[:-1][self.untied] = 2 * far[1:-1][self.untied]
+        return pairs_won(frr[:-1] - frr[1:], accepted, 2.0).sum(axis=0) / 2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -314,30 +307,16 @@ class CurveMeasure:
 def _least_cost(curve: ErrorColumns, cost: np.ndarray, exact: bool) -> np.ndarray:
     """Return the least normalised cost in each column; `cost` is (p, c_miss, c_fa).
 
-    The cost is ``p c_miss FRR + (1 - p) c_fa FAR``, divided by the cost of the better trivial
-    decision (Martin 2000, *Digital Signal Processing* 10).
+    It is divided by the cost of the better trivial decision (Martin 2000, *Digital Signal
+    Processing* 10).
     """
-    prior, miss, accept = cost
-    far, frr = curve.with_ends
-    cost_at_points = prior * miss * frr
-    cost_at_points += (1 - prior) * accept * far
-    least = cost_at_points.min(axis=0)
+    least = mean_cost(cost, *curve.with_ends).min(axis=0)
     return normalised_cost(least[:, None], cost[None])[:, 0]
-
-
-def _hull_errors(curve: ErrorColumns, target: None, exact: bool) -> np.ndarray:
-    far, frr = curve.with_ends
-    is_defined = ~np.isnan(far).any(axis=0) & ~np.isnan(frr).any(axis=0)
-    rates = np.full(far.shape[1], np.nan)
-    if not is_defined.all():
-        far, frr = far[:, is_defined], frr[:, is_defined]
-    rates[is_defined] = hull_equal_errors(*(np.ascontiguousarray(x.T) for x in (far, frr)))
-    return rates
 
 
 EER = CurveMeasure(
     scalar=VERIFICATION["eer"],
-    in_columns=lambda curve, target, exact: curve.equal_error(),
+    in_columns=lambda curve, target, exact: curve.equal_error().eer,
     rate_of=("genuine", "impostor"),
 )
 
@@ -363,7 +342,7 @@ MEASURES = (
     ),
     CurveMeasure(
         scalar=VERIFICATION["eer_hull"],
-        in_columns=_hull_errors,
+        in_columns=lambda curve, target, exact: curve.hull_equal_error(),
         usual=False,
         threshold="eer_threshold",
         rate_of=("genuine", "impostor"),

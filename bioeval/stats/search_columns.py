@@ -246,7 +246,7 @@ class SearchColumns:
         _, at_far = self.at_targets(curve, targets, dataset["dir_at_far"].values[:, rank - 1])
         eer_limits = _UNKNOWN
         if rank == 1 and len(self.grid):
-            eers = corrected_to(float(dataset["eer"]), curve.curve.equal_error())
+            eers = corrected_to(float(dataset["eer"]), curve.curve.equal_error().eer)
             eer_limits = curve.at_equal_error(eers)
         return LimitsAtRank(_complement(curve.frr.limits_at(missed)), at_far, eer_limits)
 
@@ -260,7 +260,7 @@ class SearchColumns:
         detected = self._dir_at_targets(errors, targets, dataset["dir_at_far"].values[:, rank - 1])
         eer_limits = _UNKNOWN
         if rank == 1 and len(self.grid):
-            eers = corrected_to(float(dataset["eer"]), errors.equal_error())
+            eers = corrected_to(float(dataset["eer"]), errors.equal_error().eer)
             units = min(self.genuine.units, self.impostor.units)
             eer_limits = percentile(eers, confidence, units)
         at_far = percentile(detected, confidence, self.genuine.units)

@@ -17,7 +17,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Message, ProtocolError, counted
-from bioeval.counting.identification import ENDS, RankFacts, place_weights
+from bioeval.counting.identification import ENDS, RankFacts, place_weights, tied_ahead
 from bioeval.counting.mate_ranks import MatchLists, MateRanks, Within
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.single_template import SingleShots
@@ -65,9 +65,7 @@ def ranks_of(matches: MatchLists, ties: Ties) -> np.ndarray:
 
 def non_matches_before(matches: MatchLists, ties: Ties) -> np.ndarray:
     """Return the number of non-matches that the treatment of ties puts before each match."""
-    if ties == "optimistic":
-        return matches.closer
-    return matches.closer + (matches.tied if ties == "pessimistic" else matches.before)
+    return matches.closer + tied_ahead(ties, matches.tied, matches.before)
 
 
 def per_query(matches: MatchLists, values: np.ndarray) -> np.ndarray:
@@ -633,10 +631,8 @@ class ReidCounts:
                     f"{int((tied > 0).sum())} queries have ties: a CMC over distinct identities "
                     "is not defined under expected ties; choose stable, pessimistic or optimistic"
                 )
-            tied_before = {"pessimistic": tied, "optimistic": np.zeros_like(tied)}.get(ties, before)
-            return MatchCurve(
-                in_means, *Places(query, 1 + closer + tied_before, np.ones(len(closer)))
-            )
+            rank = 1 + closer + tied_ahead(ties, tied, before)
+            return MatchCurve(in_means, *Places(query, rank, np.ones(len(closer))))
         places_of = places_among_non_matches if rules.cmc == "allshots" else places_of_first_match
         return MatchCurve(in_means, *places_of(matches, ties))
 
