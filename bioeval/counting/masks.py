@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.counting.identification import Role, role_of
+from bioeval.counting.identification import Role, role_of, tied_ahead
 from bioeval.counting.operating_points import AttemptsOfParts, RankedAttempts
 from bioeval.counting.sorted_matrix import SortedCells, SortedClasses, SortedMatrix
 from bioeval.counting.sorted_scores import SortedScores
@@ -134,35 +134,25 @@ class MaskedParts:
 
     # -- attempts
 
-    @cached_property
-    def times(self) -> int:
-        """How many attempts each comparison of :meth:`attempts` stands for.
+    def attempts(self, fusion: str | None = None) -> tuple[AttemptsOfParts, int]:
+        """Return the attempts of verification, and how often each of them counts.
 
-        It is 2 if a pair of templates has the same score either way.
+        Attempts are comparisons of templates, which count twice if a pair of templates has the same
+        score either way; or claims of the probes, fused by a rule of distances.
         """
-        return 2 if self.matrix.is_mirrored and self.are_same.all() else 1
-
-    def attempts(self) -> AttemptsOfParts:
-        """Return the comparisons of templates; see `times`."""
         matrix = self.matrix
-        classes = matrix.upper if self.times == 2 else matrix.templates
-        return self._picked(classes, self.columns, self.times)
-
-    def claims(self, fusion: str, whole: SortedClasses) -> AttemptsOfParts:
-        """Return the claims of each probe, fused by a rule of distances.
-
-        `whole` are the claims of the whole gallery: they are used if all parts have all templates
-        of their people.
-        """
-        templates = np.bincount(self.matrix.gallery, minlength=self.matrix.people)
+        if fusion is None:
+            times = 2 if matrix.is_mirrored and self.are_same.all() else 1
+            classes = matrix.upper if times == 2 else matrix.templates
+            return self._picked(classes, self.columns, times), times
+        templates = np.bincount(matrix.gallery, minlength=matrix.people)
         if ((self.enrolled == 0) | (self.enrolled == templates)).all():
-            claimed = self.enrolled[:, self.matrix.claimed] > 0
-            return self._picked(whole, claimed.astype(np.int8))
-        if fusion == "best":
-            return self._at_one_template(self.matrix.templates, farthest=False)
-        if fusion == "worst":
-            return self._at_one_template(self.matrix.templates, farthest=True)
-        return self._fused(fusion)
+            # All parts have all templates of their people: claims of the whole gallery.
+            claimed = self.enrolled[:, matrix.claimed] > 0
+            return self._picked(matrix.claims(fusion), claimed.astype(np.int8)), 1
+        if fusion in ("best", "worst"):
+            return self._at_one_template(matrix.templates, farthest=fusion == "worst"), 1
+        return self._fused(fusion), 1
 
     def _picked(
         self, classes: SortedClasses, columns: np.ndarray, times: int = 1
@@ -270,10 +260,8 @@ class MaskedParts:
         person = matrix.probe[probe]
         is_enrolled = (self.enrolled[part, person] > 0) & matrix.is_person[person]
         best, closer, tied, before, nearest = ranked[:, part, probe]
-        tied_before = {"optimistic": 0, "pessimistic": tied, "stable": before}[ties]
-        return SearchedParts(
-            self, part, probe, is_enrolled, best, 1 + closer + tied_before, tied, nearest
-        )
+        rank = 1 + closer + tied_ahead(ties, tied, before)
+        return SearchedParts(self, part, probe, is_enrolled, best, rank, tied, nearest)
 
     def most_candidates(self) -> np.ndarray:
         """Return the largest number of candidates of a probe in each part, (parts,)."""
@@ -310,12 +298,6 @@ class SearchedParts:
         """Which probes have a mate to find."""
         return self.best >= 0
 
-    @cached_property
-    def is_ranked(self) -> np.ndarray:
-        """Which best mates have a rank: a mate that failed has none."""
-        matrix = self.parts.matrix
-        return self.is_mated & (self.best < len(matrix.templates.distances) - matrix.rejected)
-
     def number(self, flags: np.ndarray) -> np.ndarray:
         """Return how many probes of each part are flagged, (parts,)."""
         return np.bincount(self.part[flags], minlength=len(self.parts))
@@ -338,10 +320,20 @@ class SearchedParts:
         conditions = [np.array(roles) == x for x in ("unenrolled", "leave-subject-out")]
         return np.select(conditions, [people.probing - people.both, people.both], people.probing)
 
-    def accepted(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return which best mates the threshold of their part (parts,) accepts; none at NaN."""
+    def found(
+        self, ranks: np.ndarray, thresholds: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return how many mates are at each rank, and at the rank or before it, (parts, ranks).
+
+        They are the mates that the threshold of their part (parts,) accepts, none at NaN; without
+        thresholds, all that did not fail.
+        """
         distances = np.append(self.parts.matrix.templates.distances, np.nan)  # without a mate
-        return distances[self.best] <= thresholds[self.part]
+        limits = np.inf if thresholds is None else thresholds[self.part]
+        is_accepted = distances[self.best] <= limits
+        at_rank = [self.number(is_accepted & (self.rank == k)) for k in ranks.tolist()]
+        up_to_rank = [self.number(is_accepted & (self.rank <= k)) for k in ranks.tolist()]
+        return np.stack(at_rank, axis=1), np.stack(up_to_rank, axis=1)
 
     def attempts(self, impostors: np.ndarray) -> RankedAttempts:
         """Return the attempts of open-set identification; `impostors` flags impostor probes."""

@@ -132,6 +132,10 @@ class SortedMatrix:
     is_person: np.ndarray
     own_column: np.ndarray
 
+    def __post_init__(self) -> None:
+        """Begin without claims."""
+        self._claims: dict[str, SortedClasses] = {}
+
     @classmethod
     def from_scores(cls, scores: Scores) -> SortedMatrix:
         """Read the attempts; raise :class:`DataError` for NaN under ``nan="raise"``."""
@@ -211,16 +215,18 @@ class SortedMatrix:
     def claims(self, fusion: str) -> SortedClasses:
         """Return the claims of each probe in the whole gallery, fused by a rule of distances.
 
-        Their targets are indices into `claimed`.
+        Their targets are indices into `claimed`. Claims are sorted once for each rule.
         """
+        if fusion in self._claims:
+            return self._claims[fusion]
         # Put the columns of each person side by side.
         order = np.argsort(self.gallery, kind="stable")
         starts = self.gallery[order].searchsorted(self.claimed)
         claims = self.fused(order, np.append(starts, len(order)), fusion)
         cells, distances = SortedCells.sort(claims, rejected=self.rejected)
-        return SortedClasses.divide(
-            cells, distances, self.probe[cells.row] == self.claimed[cells.target]
-        )
+        is_genuine = self.probe[cells.row] == self.claimed[cells.target]
+        self._claims[fusion] = SortedClasses.divide(cells, distances, is_genuine)
+        return self._claims[fusion]
 
     def fused(
         self,

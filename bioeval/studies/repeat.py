@@ -28,7 +28,7 @@ from bioeval.base.options import require_memory
 from bioeval.base.progress import Tell, reporter, rows_reported, rows_reported_to
 from bioeval.counting.masks import MaskedParts, PartTemplates, SearchedParts, batches, masks_pay
 from bioeval.counting.operating_points import COST_LABELS
-from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
+from bioeval.counting.sorted_matrix import SortedMatrix, may_be_sorted
 from bioeval.counting.threshold_rules import Rule, point_values
 from bioeval.counting.thresholds import is_supported, to_user, with_rare_targets
 from bioeval.counting.verification import Use
@@ -783,10 +783,6 @@ class MaskedTasks:
         if tasks.rare:
             self.targets = with_rare_targets(tasks.far_targets, np.inf)
         self.wanted = replace(tasks.wanted, targets=self.targets)
-        self.claims: dict[str, SortedClasses] = {}
-        for verification in tasks.verifying.values():
-            if verification.use.fused is not None:
-                self.claims[verification.use.fused] = matrix.claims(verification.use.fused)
 
     def numbers(self, tell: Tell) -> dict[str, Scalars] | None:
         """Return the numbers of all tasks by node; None if a part must be evaluated by itself."""
@@ -824,14 +820,10 @@ class MaskedTasks:
     ) -> Numbers:
         """Return the numbers of each part, (parts, ...), by the name of the variable."""
         fusion = verification.use.fused
-        times = 1  # how often each of the `attempts` counts
+        attempts, times = parts.attempts(fusion)
         is_symmetric = np.zeros(len(parts), dtype=bool)  # pairs count in both directions
         if fusion is None:
-            attempts = parts.attempts()
-            times = parts.times
             is_symmetric = self._are_symmetric(parts)
-        else:
-            attempts = parts.claims(fusion, self.claims[fusion])
         genuine = times * attempts.genuine_attempts
         impostor = times * attempts.impostor_attempts
         # The people; if all are compared, their numbers decide the numbers of pairs.
@@ -986,9 +978,7 @@ class MaskedTasks:
         ranks, is_reported = self._ranks_to_report(limit)
         mated = searches.is_mated
         attempts = searches.number(mated)
-        # (parts, ranks): the number of probes whose mate is at each rank or before it.
-        is_found = [searches.is_ranked & (searches.rank <= k) for k in ranks.tolist()]
-        count = np.stack([searches.number(x) for x in is_found], axis=1)
+        _, count = searches.found(ranks)
         with np.errstate(invalid="ignore"):
             rate = count / attempts[:, None]
         numbers = {

@@ -37,11 +37,10 @@ def assert_same_attempts(found, part, one, times=1):
 @pytest.mark.parametrize("seed", range(100))
 def test_attempts_of_masks_are_those_of_selected_parts(seed):
     scores, matrix, places = world(seed)
-    parts = MaskedParts(matrix, places)
-    found = parts.attempts()
+    found, times = MaskedParts(matrix, places).attempts()
     for part, some in enumerate(places):
         expected = verify(scores.select(*some)).attempts.points
-        assert_same_attempts(found, part, expected, parts.times)
+        assert_same_attempts(found, part, expected, times)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # of loops not compiled
@@ -49,12 +48,11 @@ def test_attempts_of_masks_are_those_of_selected_parts(seed):
 @pytest.mark.parametrize("seed", range(40))
 def test_claims_of_masks_are_those_of_selected_parts(seed, fusion):
     scores, matrix, places = world(seed)
-    whole = matrix.claims(fusion)
     for some in places:  # one by one: some have whole people
-        found = MaskedParts(matrix, [some]).claims(fusion, whole)
+        found = MaskedParts(matrix, [some]).attempts(fusion)[0]
         expected = verify(scores.select(*some), Use("multi", fusion).of_kind("distance"))
         assert_same_attempts(found, 0, expected.attempts.points)
-    together = MaskedParts(matrix, places).claims(fusion, whole)
+    together = MaskedParts(matrix, places).attempts(fusion)[0]
     for part, some in enumerate(places):
         expected = verify(scores.select(*some), Use("multi", fusion).of_kind("distance"))
         assert_same_attempts(together, part, expected.attempts.points)

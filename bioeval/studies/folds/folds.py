@@ -20,7 +20,7 @@ from bioeval.counting.identification import Searches, claims_lost, role_of, sear
 from bioeval.counting.masks import MaskedParts, SearchedParts, batches, masks_pay
 from bioeval.counting.operating_points import Attempts, AttemptsOfParts
 from bioeval.counting.reduce import reduce
-from bioeval.counting.sorted_matrix import SortedClasses, SortedMatrix, may_be_sorted
+from bioeval.counting.sorted_matrix import SortedMatrix, may_be_sorted
 from bioeval.counting.threshold_rules import (
     ChosenThreshold,
     PointsWanted,
@@ -59,13 +59,6 @@ from bioeval.studies.folds.splits import (
 
 #: The numbers of splits as arrays by name, the splits first.
 Numbers = dict[str, np.ndarray]
-
-
-class Detected(NamedTuple):
-    """The numbers of mates that a threshold accepts, int64 (..., ranks)."""
-
-    at_rank: np.ndarray  # exactly at each rank
-    up_to_rank: np.ndarray
 
 
 #: The tasks that have a threshold.
@@ -248,7 +241,6 @@ class MaskedFolds:
     def __init__(self, matrix: SortedMatrix, plan: SplitPlan, sides: SplitSides, kind: Kind):
         self.matrix, self.sides, self.kind = matrix, sides, kind
         self.splits = [*plan.splits.values()]
-        self._claims: dict[str, SortedClasses] = {}
 
     @classmethod
     def from_scores(
@@ -295,14 +287,7 @@ class MaskedFolds:
 
     def _verification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
         fusion = options.fused(self.kind)
-        if fusion is None:
-            attempts = [x.attempts() for x in parts]
-            times = [x.times for x in parts]
-        else:
-            if fusion not in self._claims:
-                self._claims[fusion] = self.matrix.claims(fusion)
-            attempts = [x.claims(fusion, self._claims[fusion]) for x in parts]
-            times = [1, 1]
+        attempts, times = zip(*(x.attempts(fusion) for x in parts), strict=True)
         numbers = judged(choose_of_parts(rule, attempts[0]), attempts, times)
         if options.far_targets is None:
             return numbers
@@ -324,16 +309,15 @@ class MaskedFolds:
 
     def _closed_set(self, searches: Sequence[SearchedParts], options: FoldOptions) -> Numbers:
         test = searches[1]
-        accept_all = np.full(len(test.parts), np.inf)
         attempts = _both_parts([x.number(x.is_mated) for x in searches])
         numbers = {
-            "cms_count": _detected(searches, accept_all, options.ranks).up_to_rank,
+            "cms_count": _both_parts([x.found(options.ranks)[1] for x in searches]),
             "attempts": attempts,
             "skipped": _both_parts([x.number(~x.is_mated) for x in searches]),
         }
         if options.far_targets is None:
             return numbers
-        at_rank_1 = test.number(test.is_ranked & (test.rank == 1))
+        (at_rank_1,) = test.found(np.ones(1, dtype=np.int64))[0].T
         with np.errstate(invalid="ignore"):
             return numbers | {"recognition_rate": at_rank_1 / attempts[:, 1]}
 
@@ -344,9 +328,9 @@ class MaskedFolds:
         open_set = [x.attempts(x.impostors(roles[: len(x.parts)])) for x in searches]
         attempts = [x.first for x in open_set]
         chosen = choose_of_parts(rule, attempts[0])
-        detected = _detected(searches, chosen.threshold, options.ranks)
-        numbers = judged(chosen, attempts)
-        numbers |= {"di": detected.at_rank, "detected": detected.up_to_rank}
+        detected = [x.found(options.ranks, chosen.threshold) for x in searches]
+        at_rank, up_to_rank = map(_both_parts, zip(*detected, strict=True))
+        numbers = judged(chosen, attempts) | {"di": at_rank, "detected": up_to_rank}
         numbers["searching"] = searches[1].searching_people(roles[: len(searches[1].parts)])
         if options.far_targets is None:
             return numbers
@@ -365,20 +349,6 @@ class MaskedFolds:
 def _both_parts(numbers: Sequence[np.ndarray]) -> np.ndarray:
     """Return the numbers of the training and the test part over (split, part, ...)."""
     return np.stack(numbers, axis=1)
-
-
-def _detected(
-    searches: Sequence[SearchedParts], thresholds: np.ndarray, ranks: np.ndarray
-) -> Detected:
-    """Return the numbers of accepted mates, (splits, part, ranks)."""
-    at_rank, up_to_rank = [], []
-    for part in searches:
-        accepted = part.accepted(thresholds)
-        mates_at = [part.number(accepted & (part.rank == k)) for k in ranks.tolist()]
-        mates_up_to = [part.number(accepted & (part.rank <= k)) for k in ranks.tolist()]
-        at_rank.append(np.stack(mates_at, axis=1))
-        up_to_rank.append(np.stack(mates_up_to, axis=1))
-    return Detected(_both_parts(at_rank), _both_parts(up_to_rank))
 
 
 # Repeats share a pass over the scores; this is the most pairs of folds in all of them.
@@ -432,13 +402,14 @@ class Searched(OpenSetPoints):
         mate[: len(first)] = first
         return Attempts.with_failures(mate, self.impostor_distances)
 
-    def detected(self, threshold: float, ranks: np.ndarray) -> Detected:
-        """Return the numbers of mates that a threshold accepts, a distance; NaN accepts none."""
+    def found(self, ranks: np.ndarray, threshold: float = np.inf) -> tuple[np.ndarray, np.ndarray]:
+        """Return how many mates that a threshold accepts are at each rank, and up to it.
+
+        The threshold is a distance; NaN accepts none.
+        """
         accepted = self.ranks[self.mate_distance <= threshold]
-        return Detected(
-            (accepted == ranks[:, None]).sum(axis=1),
-            (accepted <= ranks[:, None]).sum(axis=1),
-        )
+        is_at_rank, is_up_to_rank = accepted == ranks[:, None], accepted <= ranks[:, None]
+        return is_at_rank.sum(axis=1), is_up_to_rank.sum(axis=1)
 
     def points(self, options: FoldOptions) -> Fold:
         """Return the operating points of this part: EER and DIR at FAR, or CMS at rank 1."""
@@ -525,17 +496,14 @@ def fold_of_searches(train: Searched, test: Searched, options: FoldOptions, rule
         fold = {
             "attempts": [part.genuine for part in parts],
             "skipped": [part.skipped for part in parts],
-            "cms_count": [part.detected(np.inf, options.ranks).up_to_rank for part in parts],
+            "cms_count": [part.found(options.ranks)[1] for part in parts],
         }
     else:
         attempts = [part.ranked.first for part in parts]
         counts = _single(judged(choose_of_parts(rule, attempts[0]), attempts))
-        detected = [part.detected(counts["threshold"], options.ranks) for part in parts]
-        fold = counts | {
-            "searching": parts[1].searching,
-            "di": [x.at_rank for x in detected],
-            "detected": [x.up_to_rank for x in detected],
-        }
+        detected = [part.found(options.ranks, counts["threshold"]) for part in parts]
+        at_rank, up_to_rank = zip(*detected, strict=True)
+        fold = counts | {"searching": test.searching, "di": at_rank, "detected": up_to_rank}
     fold |= {"gallery_subjects": [part.gallery for part in parts], "tied": test.tied}
     return fold if options.far_targets is None else fold | test.points(options)
 
