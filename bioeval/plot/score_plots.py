@@ -36,9 +36,16 @@ from bioeval.plot.systems import (
     pick,
 )
 from bioeval.results.histogram import ScoreHistograms
-from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage, matrix_image
 from bioeval.showing.images import Images
 from bioeval.showing.writers.numbers import in_one_precision
+from bioeval.tasks.plotted_scores import (
+    EXCLUDED,
+    FAILED,
+    INFINITE,
+    MatrixImage,
+    histograms_of,
+    matrix_image,
+)
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -78,8 +85,6 @@ def score_distributions(
     >>> int(display.drawn[""].of_class("impostor").counts.sum())
     6080
     """
-    from bioeval.tasks.plotted_scores import histograms_of
-
     return draw_histograms(histograms_of(data), ax, style, thresholds=thresholds, log=log)
 
 

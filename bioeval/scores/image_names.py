@@ -139,10 +139,7 @@ def parse_names(
     require_text("where", where)
     if isinstance(names, str | bytes):
         raise DataError(f"{where} is one text; expected a sequence of names")
-    if isinstance(names, np.ndarray):
-        listed = names.tolist()
-    else:
-        listed = require_list(where, names)
+    listed = names.tolist() if isinstance(names, np.ndarray) else require_list(where, names)
     if not isinstance(listed, list):
         raise DataError(f"{where} is {received(names)}; expected a sequence of names")
     if not listed:
@@ -162,23 +159,19 @@ def parse_names(
             f"{where}: {matches.count(None)} of {len(listed)} names are not of the form of "
             f"{pattern} ({form.example}); the first is {listed[row]!r} (line {row + 1}){hint}"
         )
-    keys = list(form.compiled.groupindex)
-    columns = zip(*(match.groups() for match in matches if match is not None), strict=True)
-    values = {key: _column(key, texts) for key, texts in zip(keys, columns, strict=True)}
-    return ParsedNames(values.pop("label"), values)
+    columns = {}
+    groups = zip(*(match.groups() for match in matches if match is not None), strict=True)
+    for key, texts in zip(form.compiled.groupindex, groups, strict=True):
+        try:
+            is_text = key in _TEXT
+            columns[key] = np.array(texts) if is_text else np.array(texts, object).astype(np.int64)
+        except (OverflowError, ValueError):  # Python reads no more than 4,300 digits
+            raise DataError(f"the names hold a {key} beyond the range of int64") from None
+    return ParsedNames(columns.pop("label"), columns)
 
 
 def _base(name: str) -> str:
     return name.strip().replace("\\", "/").rpartition("/")[2]
-
-
-def _column(key: str, texts: tuple[str, ...]) -> np.ndarray:
-    if key in _TEXT:
-        return np.array(texts)
-    try:
-        return np.array(texts, dtype=object).astype(np.int64)
-    except (OverflowError, ValueError):  # Python reads no more than 4,300 digits
-        raise DataError(f"the names hold a {key} beyond the range of int64") from None
 
 
 def _data_sets_of(name: str) -> list[str]:

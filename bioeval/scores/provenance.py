@@ -209,16 +209,13 @@ def no_person_notes(scores: Scores) -> list[Message]:
 
 def transaction_notes(scores: Scores) -> list[Message]:
     genuine, impostor = incomplete_claims(scores)
-    if not genuine and not impostor:
-        return []
-    return [Message("transactions-incomplete", genuine=genuine, impostor=impostor)]
+    note = Message("transactions-incomplete", genuine=genuine, impostor=impostor)
+    return [note] if genuine or impostor else []
 
 
 def too_few_notes(genuine: int, impostor: int, needed: int, where: str = "") -> list[Message]:
-    if not genuine and not impostor:
-        return []
     numbers = {"genuine": genuine, "impostor": impostor, "templates": needed}
-    return [Message("too-few-templates", **numbers, where=where)]
+    return [Message("too-few-templates", **numbers, where=where)] if genuine or impostor else []
 
 
 def exclusion_notes(scores: Scores) -> list[Message]:
@@ -281,9 +278,7 @@ def pairs_of_same(column: str) -> Message:
 
 def unknown_notes(codes: Codes, name: str) -> list[Message]:
     """Return the message on templates whose value in a compared column is unknown."""
-    probes = int((codes.probe < 0).sum())
-    templates = int((codes.gallery < 0).sum())
-    if not probes and not templates:
-        return []
+    probes, templates = int((codes.probe < 0).sum()), int((codes.gallery < 0).sum())
     about = {"column": name, "probes": probes, "templates": templates}
-    return [Message("unknown-values", **about, treatment="they equal no other")]
+    note = Message("unknown-values", **about, treatment="they equal no other")
+    return [note] if probes or templates else []

@@ -201,10 +201,10 @@ def is_symmetric(scores: Scores) -> bool:
     if source is not None:
         return not callable(source.metric)  # the named metrics are symmetric
     sampled_cells = cells.select(sample, sample)
-    rows = []
     step = len(sample) if mapped_pages(scores) is None else 1
-    for k in range(0, len(sample), step):
-        rows.append(sampled_cells.read(k, k + step))
+    rows = []
+    for low in range(0, len(sample), step):
+        rows.append(sampled_cells.read(low, low + step))
         give_back(scores)
     values = np.concatenate(rows)
     return np.array_equal(values, values.T, equal_nan=True)

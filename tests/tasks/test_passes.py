@@ -7,7 +7,7 @@ import pytest
 from limits import streaming
 
 import bioeval as be
-from bioeval.scores.embedding_tiles import EmbeddingTiles
+from bioeval.counting.tiled_scores import EmbeddingTiles
 from bioeval.scores.embeddings import EmbeddingSource
 
 BOOTSTRAP = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
