@@ -220,7 +220,10 @@ class Partition(CardSection):
     @property
     def unused(self) -> tuple[str, ...]:
         """The fields without effect on this kind of partition."""
-        return unused_by(self.by)
+        if self.by not in PARTITIONS:  # of a card made in Python, before it is checked
+            return ()
+        used = {"by", *PARTITIONS[self.by].arguments.values()}
+        return tuple(name for name in self.fields() if name not in used)
 
     @property
     def splitter(self) -> str:
@@ -230,14 +233,6 @@ class Partition(CardSection):
     def options(self) -> dict[str, Any]:
         """Return the arguments of the splitter, from the fields of the card."""
         return {name: self[field] for name, field in PARTITIONS[self.by].arguments.items()}
-
-
-def unused_by(kind: str) -> tuple[str, ...]:
-    """Return the fields without effect on a kind of partition; none for an unknown word."""
-    if kind not in PARTITIONS:
-        return ()
-    used = {"by", *PARTITIONS[kind].arguments.values()}
-    return tuple(name for name in Partition.fields() if name not in used)
 
 
 @dataclass(frozen=True, kw_only=True)

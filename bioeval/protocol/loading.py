@@ -6,14 +6,14 @@ import functools
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from bioeval.base.errors import CardError, bad_choice, nearest_name, received
-from bioeval.protocol.card import HEAD, SCHEMA_VERSION, SECTIONS, TASKS, Protocol, unused_by
+from bioeval.protocol.card import HEAD, SCHEMA_VERSION, SECTIONS, TASKS, Partition, Protocol
 from bioeval.protocol.fields import (
     PAIRS,
     RECTANGULAR,
@@ -30,14 +30,6 @@ from bioeval.protocol.tasks import Retrieval
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
-
-Values = dict[str, Any]
-
-#: The fields of each section by name; "" is the head.
-_FIELDS: Mapping[str, Mapping[str, Field]] = {
-    "": HEAD,
-    **{name: section.fields() for name, section in SECTIONS.items()},
-}
 
 #: The section that a section needs.
 _NEEDS = {"claims": "verification", "decision": "partition", "uncertainty": "partition"}
@@ -62,11 +54,7 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
 
     Errors state `where`, the section, the value, and the expected value.
     """
-    values = _checked_tables(read_toml(text.replace("\r\n", "\n"), where), where)
-    head = values.pop("")
-    del head["schema"]
-    sections: dict[str, Any] = {name: SECTIONS[name](**fields) for name, fields in values.items()}
-    card = Protocol(**head, **sections, path=path)
+    card = replace(_decoded(read_toml(text.replace("\r\n", "\n"), where), where), path=path)
     mark_checked(card)
     return card
 
@@ -83,30 +71,37 @@ def check_card(card: Protocol) -> None:
     tables = card.as_tables()
     if not card.name:
         tables["name"] = "unnamed"  # no result names this card
-    _checked_tables(tables, f"protocol {card.name or 'without a name'}")
+    _decoded(tables, f"protocol {card.name or 'without a name'}")
     mark_checked(card)
 
 
-def _checked_tables(data: Mapping[str, Any], where: str) -> dict[str, Values]:
+def _decoded(data: Mapping[str, Any], where: str) -> Protocol:
+    """Return the protocol of the tables of a card: each value is checked, then all together."""
     try:
-        values = _checked_card(data)
-        _check_numbers_of_decision(values)
-        if "partition" in values:
-            _check_in_folds(values, values[""]["layout"])
-        task = values.get("verification", {})
-        rule = task.get("pairs", "ordered")
-        other_tasks = [name for name in values if name in TASKS and name != "verification"]
-        if rule != "ordered" and (other_tasks or task.get("templates") != ("single",)):
+        card = _typed(data)
+        _check_decision(card)
+        if card.partition is not None:
+            _check_in_folds(card, card.partition)
+        other_tasks = [name for name in card.tasks if name != "verification"]
+        task = card.section("verification")
+        if task.pairs != "ordered" and (other_tasks or task.templates != ("single",)):
             found = f"; found {_brackets(other_tasks)}" if other_tasks else ""
             _refuse(
                 "verification",
-                f'pairs = {shorten(rule)} leaves comparisons out; expected templates = ["single"] '
-                f"beside it and no other task{found}",
+                f"pairs = {shorten(task.pairs)} leaves comparisons out; expected templates = "
+                f'["single"] beside it and no other task{found}',
             )
-        _check_gom_agrees_with_reid(values)
+        if card.reid is not None and card.gom is not None:
+            for key in Retrieval.fields():
+                if card.gom[key] != card.reid[key]:
+                    _refuse(
+                        "gom",
+                        f"{key} = {shorten(card.gom[key])}; expected {shorten(card.reid[key])}, as "
+                        "in [reid] of this card",
+                    )
     except CardError as error:
         raise error.preceded_by(f"{where}: ") from None
-    return values
+    return card
 
 
 def _refuse(section: str, problem: str) -> NoReturn:
@@ -117,7 +112,7 @@ def _refuse_unused(section: str, key: str, value: object, why: str) -> NoReturn:
     _refuse(section, f"{key} = {shorten(value)} has no meaning {why}; expected to be left out")
 
 
-def _checked_card(data: Mapping[str, Any]) -> dict[str, Values]:
+def _typed(data: Mapping[str, Any]) -> Protocol:
     version = data.get("schema")
     if type(version) is int and version != SCHEMA_VERSION:
         raise CardError(
@@ -131,109 +126,100 @@ def _checked_card(data: Mapping[str, Any]) -> dict[str, Values]:
                 f"[{key}] is not a section of a card; expected one of "
                 f"{_brackets(SECTIONS)}{_hint(key, SECTIONS)}"
             )
-    values = {"": _checked_section("", head, None)}
-    layout: str = values[""]["layout"]
+    values = _values("", HEAD, head, None)
+    del values["schema"]
+    layout: str = values["layout"]
     for name, section in SECTIONS.items():
         if name in data:
-            _require_table(name, data[name], layout)
-            values[name] = _checked_section(name, data[name], layout)
+            stated = data[name]
+            if not isinstance(stated, dict):
+                raise CardError(f"{name} = {shorten(stated)}; expected a section, [{name}]")
+            if layout not in section.layouts:
+                legal = " or ".join(map('"{}"'.format, section.layouts))
+                _refuse(name, f'has no meaning with layout = "{layout}"; expected layout = {legal}')
+            values[name] = section(
+                **_values(name, section.fields(), stated, layout, section.only_one_of)
+            )
         elif section.required:
             raise CardError(f"[{name}] is missing; expected a section: {section.doc}")
     for name, further in _NEEDS.items():
         if name in data and further not in data:
             _refuse(name, f"needs [{further}], and the card has no such section")
     if data.keys().isdisjoint(TASKS):
-        legal = [name for name in TASKS if layout in SECTIONS[name].layouts]
-        raise CardError(f"the card has no task; expected at least one of {_brackets(legal)}")
-    return values
+        legal = _brackets(name for name in TASKS if layout in SECTIONS[name].layouts)
+        raise CardError(f"the card has no task; expected at least one of {legal}")
+    return Protocol(**values)
 
 
-def _check_gom_agrees_with_reid(values: Mapping[str, Values]) -> None:
-    if not {"reid", "gom"} <= set(values):
+def _check_decision(card: Protocol) -> None:
+    """Refuse a rule without its number, and the number of another rule."""
+    decision = card.decision
+    if decision is None:
         return
-    for key in Retrieval.fields():
-        value = values["gom"][key]
-        of_reid = values["reid"][key]
-        if value != of_reid:
-            _refuse(
-                "gom",
-                f"{key} = {shorten(value)}; expected {shorten(of_reid)}, as in [reid] of this card",
-            )
-
-
-def _check_numbers_of_decision(values: Mapping[str, Values]) -> None:
-    if "decision" not in values:
-        return
-    decision = values["decision"]
-    rule = decision["rule"]
-    for key, field in _FIELDS["decision"].items():
+    for key, field in decision.fields().items():
         if field.only_if is None:
             continue
-        is_used = rule == field.only_if[1]
+        is_used = decision.rule == field.only_if[1]
         if is_used and decision[key] is None:
-            _refuse("decision", f'rule = "{rule}" needs {key}; it is missing')
+            _refuse("decision", f'rule = "{decision.rule}" needs {key}; it is missing')
         if not is_used and decision[key] is not None:
-            _refuse_unused("decision", key, decision[key], f'with rule = "{rule}"')
-    cost = decision["cost"]
-    if cost is not None and len(cost) != 3:
-        _refuse("decision", f"cost holds {len(cost)} numbers; expected 3: prior, c_miss, c_fa")
+            _refuse_unused("decision", key, decision[key], f'with rule = "{decision.rule}"')
+    if decision.cost is not None and len(decision.cost) != 3:
+        count = len(decision.cost)
+        _refuse("decision", f"cost holds {count} numbers; expected 3: prior, c_miss, c_fa")
 
 
-def _check_in_folds(values: Mapping[str, Values], layout: str) -> None:
-    partition = values["partition"]
-    unit = partition["by"]
-    unused = [("partition", key, f'with by = "{unit}"') for key in unused_by(unit)]
+def _check_in_folds(card: Protocol, partition: Partition) -> None:
+    unused = [("partition", key, f'with by = "{partition.by}"') for key in partition.unused]
     unused += [(name, key, "in folds") for name, keys in _NOT_IN_FOLDS.items() for key in keys]
     for name, key, condition in unused:
-        value = values.get(name, {}).get(key)
-        if value not in (None, _FIELDS[name][key].default_for(layout)):
-            _refuse_unused(name, key, value, condition)
-    if unit == "given-folds" and layout in SEARCHABLE and partition["column"] is None:
+        if name in card.sections:
+            section = card.sections[name]
+            if section[key] not in (None, section.fields()[key].default_for(card.layout)):
+                _refuse_unused(name, key, section[key], condition)
+    rule = card.section("decision").rule
+    if partition.by == "given-folds" and card.layout in SEARCHABLE and partition.column is None:
         _refuse(
             "partition",
             'by = "given-folds" needs column, the metadata column that holds the fold of each '
             "template",
         )
-    if unit == "experiment":
-        _check_experiment(values)
-    if unit == "gallery-folds" and values.get("decision", {}).get("rule", "eer") != "none":
+    if partition.by == "experiment":
+        for name in ("unenrolled", "enrolled", "probe_templates"):
+            if partition[name] and partition.gallery_templates is None:
+                _refuse(
+                    "partition",
+                    f"{name} = {shorten(partition[name])} needs gallery_templates, the templates "
+                    "that the enrolled subjects have in the gallery",
+                )
+        by_sample = partition.unit == "sample"
+        if partition.unseen and not by_sample:
+            _refuse_unused("partition", "unseen", partition.unseen, 'without unit = "sample"')
+        trains = partition.train or partition.validation
+        if by_sample and not trains:
+            _refuse(
+                "partition", 'unit = "sample" needs train or validation, the parts that it divides'
+            )
+        if partition.enrolled and partition.unenrolled:
+            _refuse_unused("partition", "unenrolled", partition.unenrolled, "beside enrolled")
+        has_thresholds = card.verification is not None or card.open_set is not None
+        if has_thresholds and rule not in ("fixed", "none") and not trains:
+            _refuse(
+                "partition",
+                "has neither train nor validation, the part on which a threshold is chosen by rule "
+                f'= "{rule}"; expected one of them, or rule = "fixed" or "none"',
+            )
+    if partition.by == "gallery-folds" and rule != "none":
         _refuse(
             "partition",
             'by = "gallery-folds" has no part on which a threshold is chosen; expected [decision] '
             'rule = "none"',
         )
     for name, key, value in _NO_WORDS_IN_FOLDS:
-        if values.get(name, {}).get(key) == value:
+        if name in card.sections and card.sections[name][key] == value:
             _refuse_unused(name, key, value, "in folds")
-    for name in {"reid", "gom"} & values.keys():
+    for name in {"reid", "gom"} & card.tasks.keys():
         _refuse(name, "is not evaluated in folds; expected no [partition] with it")
-
-
-def _check_experiment(values: Mapping[str, Values]) -> None:
-    partition = values["partition"]
-    for name in ("unenrolled", "enrolled", "probe_templates"):
-        if partition[name] and partition["gallery_templates"] is None:
-            _refuse(
-                "partition",
-                f"{name} = {shorten(partition[name])} needs gallery_templates, the templates that "
-                "the enrolled subjects have in the gallery",
-            )
-    by_sample = partition["unit"] == "sample"
-    if partition["unseen"] and not by_sample:
-        _refuse_unused("partition", "unseen", partition["unseen"], 'without unit = "sample"')
-    parts = partition["train"] or partition["validation"]
-    if by_sample and not parts:
-        _refuse("partition", 'unit = "sample" needs train or validation, the parts that it divides')
-    if partition["enrolled"] and partition["unenrolled"]:
-        _refuse_unused("partition", "unenrolled", partition["unenrolled"], "beside enrolled")
-    rule = values.get("decision", {}).get("rule", "eer")
-    has_thresholds = not values.keys().isdisjoint({"verification", "open_set"})
-    if has_thresholds and rule not in ("fixed", "none") and not parts:
-        _refuse(
-            "partition",
-            "has neither train nor validation, the part on which a threshold is chosen by rule = "
-            f'"{rule}"; expected one of them, or rule = "fixed" or "none"',
-        )
 
 
 def _hint(name: object, choices: Iterable[str]) -> str:
@@ -246,16 +232,14 @@ def _brackets(names: Iterable[str]) -> str:
     return ", ".join(map("[{}]".format, names))
 
 
-def _require_table(name: str, value: object, layout: str) -> None:
-    if not isinstance(value, dict):
-        raise CardError(f"{name} = {shorten(value)}; expected a section, [{name}]")
-    if layout not in SECTIONS[name].layouts:
-        legal = " or ".join(map('"{}"'.format, SECTIONS[name].layouts))
-        _refuse(name, f'has no meaning with layout = "{layout}"; expected layout = {legal}')
-
-
-def _checked_section(name: str, data: Mapping[str, object], layout: str | None) -> Values:
-    fields = _FIELDS[name]
+def _values(
+    name: str,
+    fields: Mapping[str, Field],
+    data: Mapping[str, object],
+    layout: str | None,
+    only_one_of: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return the values of a section, or of the head (""), with the defaults filled in."""
     for key, value in data.items():
         if key not in fields:
             place = f"of [{name}]" if name else "above the sections"
@@ -264,38 +248,34 @@ def _checked_section(name: str, data: Mapping[str, object], layout: str | None) 
                 f"{key} = {shorten(value)} is not a field {place}; expected one of "
                 f"{', '.join(fields)}{_hint(key, fields)}",
             )
-    only_one_of = SECTIONS[name].only_one_of if name else ()
     alternatives = [key for key in data if key in only_one_of]
     if len(alternatives) > 1:
         _refuse(name, f"holds {' and '.join(alternatives)}; expected only one")
     values = {}
     for key, field in fields.items():
-        if key in data:
-            values[key] = _stated_value(name, key, field, data[key], layout)
-        elif field.required:
-            meaning = in_lecture_words(field.doc)
-            _refuse(name, f"{key} is missing; expected {field.expected()}: {meaning}")
-        else:
+        if key not in data:
+            if field.required:
+                meaning = in_lecture_words(field.doc)
+                _refuse(name, f"{key} is missing; expected {field.expected()}: {meaning}")
             is_dropped = alternatives and key in only_one_of
             values[key] = None if is_dropped else field.default_for(layout)
+            continue
+        value = data[key]
+        if layout is not None and layout not in field.layouts:
+            _refuse(
+                name,
+                f"{key} = {shorten(value)}; {key} has no meaning with "
+                f'layout = "{layout}": expected to be left out',
+            )
+        try:
+            values[key] = _checked_value(field, value, layout)
+        except _UnexpectedValue as error:
+            expected = field.expected(layout)
+            if field.words(layout) != field.words():
+                expected += f' with layout = "{layout}"'
+            problem = error.part or f"= {shorten(value)}"
+            _refuse(name, f"{key} {problem}; expected {expected}{error.advice}")
     return values
-
-
-def _stated_value(name: str, key: str, field: Field, value: object, layout: str | None) -> object:
-    if layout is not None and layout not in field.layouts:
-        _refuse(
-            name,
-            f"{key} = {shorten(value)}; {key} has no meaning with "
-            f'layout = "{layout}": expected to be left out',
-        )
-    try:
-        return _checked_value(field, value, layout)
-    except _UnexpectedValue as error:
-        expected = field.expected(layout)
-        if field.words(layout) != field.words():
-            expected += f' with layout = "{layout}"'
-        problem = error.part or f"= {shorten(value)}"
-        _refuse(name, f"{key} {problem}; expected {expected}{error.advice}")
 
 
 class _UnexpectedValue(Exception):
