@@ -100,8 +100,7 @@ def units_of_people(scores: ScoreData, column: str | None) -> np.ndarray | None:
         return None
     codes = scores.codes
     sides = [(codes.probe, scores.probe_meta), (codes.gallery, scores.gallery_meta)]
-    known = [column in meta for _, meta in sides]
-    if not any(known):
+    if not any(column in meta for _, meta in sides):
         there = sorted({*scores.probe_meta} | {*scores.gallery_meta})
         raise DataError(
             f"`unit` is {column!r}, which is no column of the metadata; expected "

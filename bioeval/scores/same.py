@@ -166,10 +166,14 @@ class Scored(NamedTuple):
     def sample(self, rows: np.ndarray) -> np.ndarray:
         """Return some of the rows, evenly spread; of stored scores, of the first chunks."""
         most = min(self.most, max(LEAST_ROWS, _CELLS // max(1, self.shape[1])))
-        rows = rows[: self.first]
-        if len(rows) <= most:
-            return rows
-        return rows[np.linspace(0, len(rows) - 1, most).astype(np.int64)]
+        return evenly_spaced(rows[: self.first], most)
+
+
+def evenly_spaced(values: np.ndarray, limit: int) -> np.ndarray:
+    """Return at most `limit` of the values."""
+    if len(values) <= limit:
+        return values
+    return values[np.linspace(0, len(values) - 1, limit).astype(np.int64)]
 
 
 def people_of(codes: Codes) -> tuple[np.ndarray, np.ndarray]:

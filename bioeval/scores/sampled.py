@@ -22,7 +22,7 @@ from bioeval.scores.build import scored_of
 from bioeval.scores.matrix import Scores, of_own_columns
 from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.rows import give_back, mapped_pages, read_rows
-from bioeval.scores.same import Copies, judged_copies
+from bioeval.scores.same import Copies, evenly_spaced, judged_copies
 
 _PROBES = 256  # the most probes of a sample
 _MATES = 256  # the most columns of their mates
@@ -100,12 +100,6 @@ def _sample_of(scores: Scores) -> Scores:
     mates = evenly_spaced(np.unique(mates), _MATES)
     columns = np.union1d(mates, evenly_spaced(np.arange(gallery_count), _OTHERS))
     return of_own_columns(scores.select(probes=rows, gallery=columns))
-
-
-def evenly_spaced(values: np.ndarray, limit: int) -> np.ndarray:
-    if len(values) <= limit:
-        return values
-    return values[np.linspace(0, len(values) - 1, limit).astype(np.int64)]
 
 
 # ---------------------------------------------------------------------------------- the stated kind
