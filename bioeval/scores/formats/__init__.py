@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,14 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import require_path
-from bioeval.base.errors import DataError, Message, counted, enumerated
+from bioeval.base.errors import DataError, enumerated
 from bioeval.base.files import unchanged
 from bioeval.base.kinds import Kind, ListFormat, NanPolicy
-from bioeval.scores.embeddings import EmbeddingSource, Metric, describe_metric
-from bioeval.scores.features import FeatureSide, as_embeddings, average_embeddings, require_features
+from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats.arrays import (
     open_second,
-    require_matrix,
     scores_of,
     scores_of_array,
 )
@@ -46,7 +43,7 @@ from bioeval.scores.formats.files import (
     naming_file,
     wrong_shape,
 )
-from bioeval.scores.formats.labels import lists_templates, read_templates
+from bioeval.scores.formats.labels import lists_templates
 from bioeval.scores.formats.layouts import PRESETS, names_columns
 from bioeval.scores.formats.lists import (
     holds_features,
@@ -67,12 +64,10 @@ from bioeval.scores.formats.roles import (
     like_number,
 )
 from bioeval.scores.formats.tables import head_of
-from bioeval.scores.formats.trials import in_listed_order, look_up, read_comparisons
+from bioeval.scores.formats.trials import in_listed_order
 from bioeval.scores.formats.writing import losses, save
 from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.matrix import Scores
-from bioeval.scores.missing import ids_of_no_person
-from bioeval.scores.pairs import classes_of_subjects
 from bioeval.scores.people import marking
 
 __all__ = ["load", "losses", "save"]
@@ -444,10 +439,9 @@ def _read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: 
     - with `trials`, the embeddings of the templates whose pairs are listed, or scores.
     """
     values = open_npy(path)
-    if impostor is None and "trials" not in arguments:
+    are_features = "metric" in arguments or "average" in arguments
+    if impostor is None and ("trials" not in arguments or are_features):
         return scores_of_array(path, values, arguments, as_read)
-    if impostor is None and ("metric" in arguments or "average" in arguments):
-        return _pairs_of_features(path, require_matrix(path, values), arguments)
     values = _vector(path, values)
     options = {
         "kind": arguments.kind_of(path, None, ""),
@@ -464,92 +458,6 @@ def _vector(path: Path, values: Any) -> np.ndarray:
     if prod(values.shape) != max(values.shape, default=0):
         raise wrong_shape(path, "", values.shape, "one score an attempt")
     return np.ravel(np.asarray(values[:] if values.ndim else values))
-
-
-def _pairs_of_features(path: Path, values: np.ndarray, arguments: Arguments) -> Scores:
-    """Return the distances of the pairs that `trials` lists, of templates that `labels` lists.
-
-    With `average`, a row of the features is an image, in the order of `labels`; without `average`,
-    a template, in the order of the first lines of the templates.
-    """
-    if "labels" not in arguments:
-        raise fault(
-            path,
-            f"the templates of its {len(values):,} rows are missing",
-            "give the list of images with their templates and media as `labels`",
-        )
-    templates = read_templates(arguments)
-    average = arguments.take("average", ())
-    features = as_embeddings(values, str(path))
-    subjects_of_images = templates.columns.get("subject")
-    if subjects_of_images is not None and len(subjects_of_images) == len(features):
-        require_features(FeatureSide(features, subjects_of_images, str(path)))
-    image_count = len(templates.columns["template"])
-    template_count = len(templates.names)
-    if len(features) != (image_count if average else template_count):
-        raise fault(
-            path,
-            f"has {len(features):,} rows, and {templates.path} names {image_count:,} images of "
-            f"{template_count:,} templates",
-            "expected a row for each template, or, with `average` as template,media, for "
-            "each image",
-        )
-    if average and average[0] != "template":
-        raise DataError(
-            f'`average="{average[0]}"`: the pairs are of templates; expected "template" '
-            "first, as in template,media"
-        )
-    if average:
-        features = average_embeddings(features, templates.columns, average, "template").means
-
-    # The pairs that are attempts; a template is a row of the features. The list, or the subjects of
-    # the templates, say which are genuine.
-    listed = read_comparisons(arguments.take("trials"), arguments)
-    enrolled, probe, _ = look_up(listed, templates.names)
-    is_same = enrolled == probe
-    if is_same.any():
-        raise fault(
-            listed.path,
-            f"has {counted(int(is_same.sum()), 'pairs')} of a template with itself, "
-            f"the first is pair {int(np.argmax(is_same)) + 1}",
-        )
-    subject_of = templates.subjects_if_stated()
-    subjects = None
-    if subject_of is not None:
-        subject = np.array([subject_of[name] for name in templates.names], dtype=object)
-        subjects = np.column_stack([subject[enrolled], subject[probe]])
-    notes: tuple[Message, ...] = ()
-    genuine = listed.genuine
-    if genuine is None:
-        if subjects is None:
-            raise fault(
-                listed.path,
-                f"does not mark genuine pairs, and {templates.path} has no subjects",
-                "expected 1 or 0 after the two templates, or `labels` with subject_id",
-            )
-        no_person = ids_of_no_person(arguments.peek("distractor_ids"))
-        genuine, is_attempt = classes_of_subjects(subjects[:, 0], subjects[:, 1], no_person)
-        if not is_attempt.all():
-            notes = (Message("pairs-of-no-person", pairs=int((~is_attempt).sum())),)
-            enrolled, probe, genuine = (x[is_attempt] for x in (enrolled, probe, genuine))
-            subjects = subjects[is_attempt]
-    metric = arguments.take("metric", "cosine")
-    scores = Scores.from_pairs(
-        EmbeddingSource(features, features, metric).pairs(enrolled, probe),
-        genuine,
-        nan=arguments.take("nan", "raise"),
-        subjects=subjects,
-        name=path.stem,
-    )
-    origin = describe_metric(metric, features)
-    if average:
-        origin += f", means by {' and '.join(average)} of {len(values)} embeddings"
-    return scores.with_pairs(
-        replace(scores.pairs, ids=np.column_stack([enrolled, probe])),
-        origin=origin,
-        metric=metric if isinstance(metric, str) else "",
-        remarks=(*scores.remarks, *notes),
-    )
 
 
 # ------------------------------------------------------------------------- for commands

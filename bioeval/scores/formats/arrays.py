@@ -20,8 +20,9 @@ the layout. ``distractor_ids`` and ``junk_ids`` are whole numbers: labels of no 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +35,7 @@ from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, NAN_POLICIES, V
 from bioeval.base.options import OPTIONS
 from bioeval.scores.build import SideArguments, as_ids
 from bioeval.scores.codes import CodedSides
-from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.scores.embeddings import EmbeddingSource, describe_metric
 from bioeval.scores.features import (
     FeatureSide,
     as_embeddings,
@@ -59,6 +60,7 @@ from bioeval.scores.formats.labels import (
     SideLabels,
     of_images,
     read_labels,
+    read_templates,
     sibling,
 )
 from bioeval.scores.formats.roles import (
@@ -80,8 +82,8 @@ from bioeval.scores.formats.trials import (
 from bioeval.scores.labels import IDS_OF_NO_PERSON, LEAST_INEXACT, as_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import NAME_COLUMNS, as_meta
-from bioeval.scores.missing import CAMERA_COLUMNS
-from bioeval.scores.pairs import ListRules, places_in_words
+from bioeval.scores.missing import CAMERA_COLUMNS, ids_of_no_person
+from bioeval.scores.pairs import ListRules, classes_of_subjects, places_in_words
 from bioeval.scores.people import marking
 from bioeval.scores.rows import rows_within
 from bioeval.scores.sides import GivenSide, Keys, as_names, refuse_other_orders
@@ -580,6 +582,8 @@ def scores_of_array(path: Path, values: Any, arguments: Arguments, as_read: bool
     has_gallery = is_npy and npy_dimensions(gallery) > 1
     label_files: dict[str, Path] = {}
     if has_gallery or "metric" in arguments or "average" in arguments:
+        if "trials" in arguments:
+            return _pairs_of_templates(path, values, arguments)
         arrays = {"embeddings": Lazy.of(values)}
         label_files["probe"] = labels or of_both
         if has_gallery:
@@ -781,9 +785,8 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
     if "trials" not in arguments:
         return scores
     _require_one_set(file, sides)
-    listed = _look_up_trials(file, scores.probe_labels, scores.probe_meta, scores.probe_names)
-    pairs = scores.at_pairs(listed.enrolled, listed.probe, listed.genuine, listed.fold)
-    return _scores_of_trials(file, pairs, listed, row_count)
+    of_templates = scores.probe_labels, scores.probe_meta, scores.probe_names
+    return _scores_of_trials(file, *of_templates, scores.at_pairs)
 
 
 def _require_one_set(file: ArrayFile, sides: Sides) -> None:
@@ -869,17 +872,80 @@ def _pairs_of_embeddings(
         subjects = meta.pop("")
         names = as_names(meta[average[0]])
         left_out = left_out_of(averaged.left_out, average)
-    listed = _look_up_trials(file, subjects, meta, names)
-    pairs = Scores.from_pairs(
-        EmbeddingSource(embeddings, embeddings, metric).pairs(listed.enrolled, listed.probe),
-        listed.genuine,
+    distances = partial(_distances_of_pairs, file, embeddings, metric, subjects)
+    scores = _scores_of_trials(file, subjects, meta, names, distances)
+    return scores._with(remarks=(*scores.remarks, *left_out))
+
+
+def _pairs_of_templates(path: Path, values: Any, arguments: Arguments) -> Scores:
+    """Return the distances of the pairs that `trials` lists, of templates that `labels` lists.
+
+    With `average`, a row of the features is an image, in the order of `labels`; without `average`,
+    a template, in the order of the first lines of the templates.
+    """
+    if "labels" not in arguments:
+        raise fault(
+            path,
+            f"the templates of its {len(values):,} rows are missing",
+            "give the list of images with their templates and media as `labels`",
+        )
+    templates = read_templates(arguments)
+    average = arguments.take("average", ())
+    features = as_embeddings(values[:], str(path))
+    subjects_of_images = templates.columns.get("subject")
+    if subjects_of_images is not None and len(subjects_of_images) == len(features):
+        require_features(FeatureSide(features, subjects_of_images, str(path)))
+    image_count = len(templates.columns["template"])
+    template_count = len(templates.names)
+    if len(features) != (image_count if average else template_count):
+        raise fault(
+            path,
+            f"has {len(features):,} rows, and {templates.path} names {image_count:,} images of "
+            f"{template_count:,} templates",
+            "expected a row for each template, or, with `average` as template,media, for "
+            "each image",
+        )
+    if average and average[0] != "template":
+        raise DataError(
+            f'`average="{average[0]}"`: the pairs are of templates; expected "template" '
+            "first, as in template,media"
+        )
+    if average:
+        features = average_embeddings(features, templates.columns, average, "template").means
+    subject_of = templates.subjects_if_stated()
+    subjects = None
+    if subject_of is not None:
+        subjects = np.array([subject_of[name] for name in templates.names], dtype=object)
+    file = ArrayFile(path, {"embeddings": Lazy.of(values)}, arguments)
+    metric = arguments.take("metric", "cosine")
+    distances = partial(_distances_of_pairs, file, features, metric, subjects)
+    scores = _scores_of_trials(file, subjects, {}, as_names(templates.names), distances)
+    means = f", means by {' and '.join(average)} of {len(values)} embeddings" if average else ""
+    return scores._with(origin=describe_metric(metric, features) + means)
+
+
+def _distances_of_pairs(
+    file: ArrayFile,
+    embeddings: np.ndarray,
+    metric: Any,
+    subjects: np.ndarray | None,
+    enrolled: np.ndarray,
+    probe: np.ndarray,
+    genuine: np.ndarray,
+    fold: np.ndarray | None,
+) -> Scores:
+    """Return the distances of listed templates, the probe first, as `Scores.at_pairs` does."""
+    scores = Scores.from_pairs(
+        EmbeddingSource(embeddings, embeddings, metric).pairs(enrolled, probe),
+        genuine,
         nan=file.nan,
-        subjects=np.column_stack([subjects[listed.probe], subjects[listed.enrolled]]),
-        pair_folds=listed.fold,
+        subjects=None
+        if subjects is None
+        else np.column_stack([subjects[probe], subjects[enrolled]]),
+        pair_folds=fold,
         name=file.path.stem,
     )
-    scores = _scores_of_trials(file, pairs, listed, len(embeddings))
-    return scores._with(remarks=(*scores.remarks, *left_out))
+    return scores._with(metric=metric if isinstance(metric, str) else "")
 
 
 # ------------------------------------------------------------------------- top-K lists
@@ -1103,24 +1169,18 @@ def _further_columns(file: ArrayFile, sides: Sides) -> Iterator[tuple[int, str, 
 _IMAGE_NUMBER = "image_number"
 
 
-@dataclass(frozen=True)
-class Trials:
-    """Trials, each of two templates of one set; all arrays are (trials,)."""
+def _scores_of_trials(
+    file: ArrayFile, subjects: Any, meta: Any, template_names: Any, scores_at: Callable[..., Scores]
+) -> Scores:
+    """Return the scores of the trials that `trials` lists, among the templates of a file.
 
-    enrolled: np.ndarray  # int64: the number of the enrolled template in the set
-    probe: np.ndarray  # int64: the number of the probe
-    genuine: np.ndarray  # bool
-    fold: np.ndarray | None
-    missing: int  # number of trials that were left out, since a template is not in the set
-
-
-def _look_up_trials(file: ArrayFile, labels: np.ndarray, meta: Any, template_names: Any) -> Trials:
-    """Return the trials that `trials` lists, among the templates of a file.
-
-    Templates are found by `template_names`, images of LFW by their subject and number.
+    - Templates are found by `template_names`, images of LFW by their subject and number.
+    - Where the list has no classes, they follow from the `subjects` of the templates, if known.
+    - `scores_at` returns the scores of enrolled templates and probes (trials,), by their numbers,
+      with their classes and folds, as ``Scores.at_pairs``.
     """
-    path = existing_file(file.arguments.take("trials"))
-    listed = read_comparisons(path, file.arguments)
+    arguments = file.arguments
+    listed = read_comparisons(existing_file(arguments.take("trials")), arguments)
     if listed.subjects is not None:
         if _IMAGE_NUMBER not in meta or meta[_IMAGE_NUMBER].dtype.kind not in "iu":
             raise DataError(
@@ -1129,14 +1189,13 @@ def _look_up_trials(file: ArrayFile, labels: np.ndarray, meta: Any, template_nam
                 f'`columns={{"{_IMAGE_NUMBER}": ...}}`. It holds: {file.contents}'
             )
         # Labels may be places in an array of names of people, as in files of LFW's images.
-        array = file.arrays.get(PEOPLE_NAMES)
-        name_count = 0
-        if array is not None and array.dtype.kind == "U" and len(array.shape) == 1:
-            name_count = array.shape[0]
-        if labels.dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < name_count:
-            labels = file.arrays[PEOPLE_NAMES].read()[labels]
+        people = file.read_if_there(PEOPLE_NAMES)
+        are_places = people is not None and people.dtype.kind == "U" and people.ndim == 1
+        are_places = are_places and subjects.dtype.kind in "iu" and subjects.min() >= 0
+        if people is not None and are_places and subjects.max() < len(people):
+            subjects = people[subjects]
         numbers = meta[_IMAGE_NUMBER].tolist()
-        names = [f"{person} {i}" for person, i in zip(labels.tolist(), numbers, strict=True)]
+        names = [f"{person} {i}" for person, i in zip(subjects.tolist(), numbers, strict=True)]
     elif template_names is None:
         raise fault(
             file.path,
@@ -1146,29 +1205,36 @@ def _look_up_trials(file: ArrayFile, labels: np.ndarray, meta: Any, template_nam
         )
     else:
         names = template_names.tolist()
-    skip = file.arguments.take("lists.missing_pairs") == "skip"
+    skip = arguments.take("lists.missing_pairs") == "skip"
     enrolled, probe, is_found = look_up(listed, names, skip)
-    if listed.genuine is None:
-        raise fault(listed.path, "lists genuine pairs alone", "expected impostor pairs, too")
+    remarks: tuple[Message, ...] = ()
+    if listed.genuine is not None:
+        genuine = listed.genuine[is_found]
+    elif subjects is None:
+        raise fault(
+            listed.path,
+            "does not mark genuine pairs, and `labels` has no subjects",
+            "expected 1 or 0 after the two templates, or `labels` with subject_id",
+        )
+    else:
+        no_person = ids_of_no_person(arguments.peek("distractor_ids"))
+        sides = subjects[enrolled], subjects[probe]
+        genuine, is_attempt = classes_of_subjects(*sides, no_person)
+        if not is_attempt.all():
+            remarks = (Message("pairs-of-no-person", pairs=int((~is_attempt).sum())),)
+            enrolled, probe, genuine = (x[is_attempt] for x in (enrolled, probe, genuine))
     fold = None if listed.fold is None else listed.fold[is_found]
-    return Trials(enrolled, probe, listed.genuine[is_found], fold, int((~is_found).sum()))
+    scores = scores_at(enrolled, probe, genuine, fold)
 
-
-def _scores_of_trials(
-    file: ArrayFile, scores: Scores, trials: Trials, template_count: int
-) -> Scores:
-    """Return the scores of trials without the trials that the rules of lists leave out."""
-    codes = trials.probe.astype(np.int32), trials.enrolled.astype(np.int32)
-    listed = replace(scores.pairs, templates=CodedSides(range(template_count), *codes))
-    rules = ListRules.parse(**file.arguments.rules())
-    listed, _, notes = listed.attempts(
-        rules, scores.kind, lambda rows: places_in_words("pair", rows)
-    )
     # The cells of a matrix have the probe first, pairs the enrolled template. The names of the
     # templates go, as they are places in this file, which mean nothing in another.
-    listed = listed.exchanged(np.ones(len(listed.values), dtype=bool))
-    listed = replace(listed, templates=None, missing=trials.missing)
-    return scores.with_pairs(listed, remarks=notes)
+    codes = CodedSides(range(len(names)), probe.astype(np.int32), enrolled.astype(np.int32))
+    pairs = replace(scores.pairs, templates=codes)
+    rules = ListRules.parse(**arguments.rules())
+    pairs, _, notes = pairs.attempts(rules, scores.kind, lambda rows: places_in_words("pair", rows))
+    pairs = pairs.exchanged(np.ones(len(pairs.values), dtype=bool))
+    pairs = replace(pairs, templates=None, missing=int((~is_found).sum()))
+    return scores.with_pairs(pairs, remarks=(*notes, *remarks))
 
 
 # ------------------------------------------------------------------------- pairs

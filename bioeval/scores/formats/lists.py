@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -535,26 +535,114 @@ class Listed:
         return places_in_words(self.table.noun, self.table.lines(rows))
 
     def _matrix(self, attempts: ScoredPairs, rules: ListRules, options: dict[str, Any]) -> Scores:
-        sides = []
-        for i, column in enumerate(self.names('`lists={"as": "matrix"}`')):
-            subjects = None
-            if self.subjects is not None:
-                subjects = self.value_by_template(column, self.subjects[i])
-            names = column.values
-            if self.layout.claims and not i:  # the enrolled names are of subjects, not of templates
-                names = [*map("claim {}".format, names)]
-            meta = {
-                name: self.value_by_template(column, columns[i], name)
-                for name, columns in self.meta.items()
-            }
-            sides.append(ListedSide(column.codes[attempts.rows], names, subjects, meta))
+        """Return the scores of pairs as a matrix, in which pairs that are not listed are masked.
+
+        - If probes and gallery share a name, all templates are one set.
+        - Subjects decide the classes, or without subjects those of the pairs.
+        - If the list is `unordered`, a comparison that it lacks has the score of the other order.
+        """
+        path, values, genuine = self.table.path, self.values[attempts.rows], attempts.genuine
+        columns = self.names('`lists={"as": "matrix"}`')
+        names_of_sides = [x.values for x in columns]
+        if self.layout.claims:  # the enrolled names are of subjects, not of templates
+            names_of_sides[0] = [*map("claim {}".format, names_of_sides[0])]
+        sides = [0, 1]  # the column of the gallery, and of the probes
         if attempts.exchanged is not None and attempts.exchanged.all():
             sides.reverse()
-        gallery, probe = sides
-        values = self.values[attempts.rows]
-        return _matrix_of_pairs(
-            self.table.path, values, attempts.genuine, probe, gallery, rules.unordered, options
+        names, number_of_probe = united(*(names_of_sides[i] for i in sides))
+        numbers = [np.arange(len(names_of_sides[sides[0]])), number_of_probe]
+        shared_names = np.intersect1d(*numbers).tolist()
+
+        def of_templates(both_sides: TwoColumns, attribute: str = "subject") -> np.ndarray:
+            gallery, probe = (
+                self.value_by_template(columns[i], both_sides[i], attribute) for i in sides
+            )
+            values = np.empty(len(names), dtype=object)
+            values[number_of_probe] = probe
+            for i in shared_names if both_sides is self.subjects else ():
+                _require_one_owner(path, names[i], gallery[i], values[i])
+            values[: len(gallery)] = gallery
+            return values
+
+        meta = {"template": np.array(names, dtype=object)}
+        meta |= {name: of_templates(x, name) for name, x in self.meta.items()}
+        subjects = None if self.subjects is None else of_templates(self.subjects)
+        # The templates of each side in the natural order of their names, and those of each pair.
+        templates = []
+        places_of_pairs = []
+        for i, side in enumerate(sides):
+            chosen = np.arange(len(names)) if shared_names else numbers[i]
+            chosen = chosen[np.argsort(natural_places(meta["template"][chosen]), kind="stable")]
+            place = np.empty(len(names), dtype=np.int64)
+            place[chosen] = np.arange(len(chosen))
+            templates.append(chosen)
+            places_of_pairs.append(place[numbers[i]][columns[side].codes[attempts.rows]])
+        gallery, probe = templates
+        column, row = places_of_pairs
+        labels: dict[str, Any] = {}
+        if subjects is not None:
+            genuine = subjects[probe][row] == subjects[gallery][column]
+            labels["labels"] = subjects[probe]
+            if not shared_names:
+                labels["gallery_labels"] = subjects[gallery]
+
+        # Each pair is written into its cell; several scores of a pair are an error.
+        shape = (len(probe), len(gallery))
+        require_memory(
+            9 * shape[0] * shape[1],
+            f"{path}: a matrix of {shape[0]:,} x {shape[1]:,}",
+            "evaluate it as a list of pairs",
         )
+        matrix = np.zeros(shape)
+        mask = np.full(shape, Mask.IGNORE, dtype=np.uint8)
+        matrix[row, column] = values
+        mask[row, column] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
+        repeated = len(values) - int((mask != Mask.IGNORE).sum())
+        differs = ~np.isclose(matrix[row, column], values, rtol=0, atol=0, equal_nan=True)
+        if differs.any():
+            first = int(np.argmax(differs))
+            raise DataError(
+                f"{path}: {repeated:,} pairs are listed more than once, {int(differs.sum()):,} of "
+                f"them with another score; the first: {names[probe[row[first]]]!r} against "
+                f"{names[gallery[column[first]]]!r}; templates with one name each are needed for "
+                "a matrix"
+            )
+        notes = []
+        if repeated:
+            notes.append(Message("repeated-pairs", pairs=repeated, how="", option=""))
+
+        # Pairs that are listed in one of the two orders.
+        if shared_names and rules.unordered:
+            lacks_other = mask[column, row] == Mask.IGNORE
+            i, j = row[lacks_other], column[lacks_other]
+            matrix[j, i] = matrix[i, j]
+            mask[j, i] = mask[i, j]
+        elif 2 * len(shared_names) >= len(probe):
+            in_one_order = int((mask[column, row] == Mask.IGNORE).sum())
+            if in_one_order >= MOSTLY * len(row):
+                consequence = ", so that searches and multi-template attempts lack the other one"
+                note = Message(
+                    "pairs-in-one-order",
+                    one_order=in_one_order,
+                    pairs=len(row),
+                    consequence=consequence,
+                    option="`unordered=True`",
+                )
+                notes.append(note)
+        unlisted = int((mask == Mask.IGNORE).sum()) - (len(probe) if shared_names else 0)
+        if unlisted:
+            notes.append(Message("not-listed", missing=unlisted, comparisons=matrix.size))
+        meta_of_sides = ({name: x[side] for name, x in meta.items()} for side in templates)
+        gallery_meta, probe_meta = meta_of_sides
+        scores = Scores(
+            matrix,
+            **labels,
+            mask=mask if unlisted or not labels else None,
+            probe_meta=probe_meta,
+            gallery_meta=None if shared_names else gallery_meta,
+            **options,
+        )
+        return scores._with(remarks=tuple(notes))
 
 
 def _renamed(names: TwoColumns, value_of: Mapping[str, str]) -> TwoColumns:
@@ -572,139 +660,6 @@ def _require_one_owner(path: Path, name: str, subject: str, other_subject: str) 
             "other",
             "give each template its own name, such as the subject with a number",
         )
-
-
-# ------------------------------------------------------------------------- pairs as a matrix
-
-
-@dataclass(frozen=True)
-class ListedSide:
-    """The templates of one side of a list."""
-
-    template_of_pair: np.ndarray  # int64 (pairs,)
-    names: list[str]  # names of the templates
-    subjects: np.ndarray | None  # (templates,)
-    meta: Mapping[str, np.ndarray]  # each (templates,)
-
-    def in_order(self) -> ListedSide:
-        """Return the templates in the natural order of their names."""
-        order = np.argsort(natural_places(as_objects(self.names)), kind="stable")
-        return ListedSide(
-            np.argsort(order)[self.template_of_pair],
-            [self.names[i] for i in order.tolist()],
-            None if self.subjects is None else self.subjects[order],
-            {name: values[order] for name, values in self.meta.items()},
-        )
-
-    def meta_with_names(self) -> dict[str, np.ndarray]:
-        return {"template": np.array(self.names, dtype=object), **self.meta}
-
-
-def _matrix_of_pairs(
-    path: Path,
-    values: np.ndarray,
-    genuine: np.ndarray,
-    probe: ListedSide,
-    gallery: ListedSide,
-    unordered: bool,
-    options: dict[str, Any],
-) -> Scores:
-    """Return the scores of listed pairs as a matrix, in which pairs that are not listed are masked.
-
-    - `values` and `genuine` are (pairs,).
-    - If probes and gallery share a name, all templates are one set.
-    - Subjects decide the classes, or without subjects `genuine`.
-    - With `unordered`, a comparison that is not listed has the score of the other order.
-    """
-    shared_names = len({*probe.names}.intersection(gallery.names))
-    if shared_names:
-        gallery, probe = _one_set(path, gallery, probe)
-    gallery = gallery.in_order()
-    probe = probe.in_order()
-    row, column = probe.template_of_pair, gallery.template_of_pair
-    labels: dict[str, Any] = {}
-    if probe.subjects is not None and gallery.subjects is not None:
-        genuine = probe.subjects[row] == gallery.subjects[column]
-        labels["labels"] = probe.subjects
-        if not shared_names:
-            labels["gallery_labels"] = gallery.subjects
-
-    # Each pair is written into its cell; several scores of a pair are an error.
-    shape = (len(probe.names), len(gallery.names))
-    require_memory(
-        9 * shape[0] * shape[1],
-        f"{path}: a matrix of {shape[0]:,} x {shape[1]:,}",
-        "evaluate it as a list of pairs",
-    )
-    matrix = np.zeros(shape)
-    mask = np.full(shape, Mask.IGNORE, dtype=np.uint8)
-    matrix[row, column] = values
-    mask[row, column] = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
-    repeated = len(values) - int((mask != Mask.IGNORE).sum())
-    differs = ~np.isclose(matrix[row, column], values, rtol=0, atol=0, equal_nan=True)
-    if differs.any():
-        first = int(np.argmax(differs))
-        raise DataError(
-            f"{path}: {repeated:,} pairs are listed more than once, {int(differs.sum()):,} of them "
-            f"with another score; the first: {probe.names[row[first]]!r} against "
-            f"{gallery.names[column[first]]!r}; templates with one name each are needed for a "
-            "matrix"
-        )
-    notes = []
-    if repeated:
-        notes.append(Message("repeated-pairs", pairs=repeated, how="", option=""))
-
-    # Pairs that are listed in one of the two orders.
-    if shared_names and unordered:
-        lacks_other = mask[column, row] == Mask.IGNORE
-        i, j = row[lacks_other], column[lacks_other]
-        matrix[j, i] = matrix[i, j]
-        mask[j, i] = mask[i, j]
-    elif 2 * shared_names >= len(probe.names):
-        in_one_order = int((mask[column, row] == Mask.IGNORE).sum())
-        if in_one_order >= MOSTLY * len(row):
-            consequence = ", so that searches and multi-template attempts lack the other one"
-            note = Message(
-                "pairs-in-one-order",
-                one_order=in_one_order,
-                pairs=len(row),
-                consequence=consequence,
-                option="`unordered=True`",
-            )
-            notes.append(note)
-    unlisted = int((mask == Mask.IGNORE).sum()) - (len(probe.names) if shared_names else 0)
-    if unlisted:
-        notes.append(Message("not-listed", missing=unlisted, comparisons=matrix.size))
-    scores = Scores(
-        matrix,
-        **labels,
-        mask=mask if unlisted or not labels else None,
-        probe_meta=probe.meta_with_names(),
-        gallery_meta=None if shared_names else gallery.meta_with_names(),
-        **options,
-    )
-    return scores._with(remarks=tuple(notes))
-
-
-def _one_set(path: Path, first: ListedSide, second: ListedSide) -> tuple[ListedSide, ListedSide]:
-    """Return the two sides with the templates of both sides; equal names are one template."""
-    names, number_of_second = united(first.names, second.names)
-    subjects = None
-    if first.subjects is not None and second.subjects is not None:
-        subjects = np.empty(len(names), dtype=object)
-        subjects[number_of_second] = second.subjects
-        for i in np.intersect1d(np.arange(len(first.names)), number_of_second).tolist():
-            _require_one_owner(path, first.names[i], first.subjects[i], subjects[i])
-        subjects[: len(first.names)] = first.subjects
-    meta = {}
-    for name, values in first.meta.items():
-        meta[name] = np.empty(len(names), dtype=object)
-        meta[name][number_of_second] = second.meta[name]
-        meta[name][: len(first.names)] = values
-    return (
-        ListedSide(first.template_of_pair, names, subjects, meta),
-        ListedSide(number_of_second[second.template_of_pair], names, subjects, meta),
-    )
 
 
 # ------------------------------------------------------------------------- a matrix with names

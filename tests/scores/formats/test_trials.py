@@ -452,7 +452,6 @@ def test_features_of_images_with_the_lists_of_ijb(tmp_path, capsys, ijb):
         ({"average": "media"}, 'expected "template" first'),
         ({"average": "template", "kind": "similarity"}, "`kind`='sim.*|`kind` has no meaning"),
         ({"average": BOTH, "trials": None}, "no subject; give the pairs of templates as `trials`"),
-        ({"pairs": "7 9 1\n7 7 1\n"}, "1 pair of a template with itself.* pair 2"),
         ({"pairs": "7 9\n"}, "has 2 columns, and of trials `format=.ijb.` has"),
         ({"media": "1.jpg 7\n"}, "first line is '1.jpg', '7'; expected the names"),
     ],
