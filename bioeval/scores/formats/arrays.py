@@ -20,7 +20,7 @@ the layout. ``distractor_ids`` and ``junk_ids`` are whole numbers: labels of no 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
@@ -1062,8 +1062,68 @@ def _metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta,
       other programs; they replace a column by prefix.
     - Further columns are in the files of the labels.
     """
-    array_of_column = _columns_by_prefix(file, sides, plain)
-    for side, column, array in [*_further_columns(file, sides)]:
+    is_own_layout, stated = file.is_own_layout, file.arguments.meta
+    names_in_use = RESERVED | file.used
+    if sides.are_one_set and not is_own_layout:
+        names_in_use |= {*NAMES["camera of the gallery"]}  # a square matrix has one side
+    candidates = [
+        name
+        for name in file.arrays
+        if (plain or name.startswith(PREFIXES))
+        and len(file.shape(name)) < 2
+        and name not in names_in_use
+    ]
+    if len(candidates) > MOST_COLUMNS:
+        problem = f"holds {len(candidates):,} arrays of metadata"
+        raise fault(file.path, problem, f"expected at most {MOST_COLUMNS:,}")
+    array_of_column: tuple[dict[str, str], dict[str, str]] = ({}, {})  # of each side
+    for name in candidates:
+        side, column = side_and_column(name)
+        has_prefix = column != name
+        if has_prefix and is_own_layout:
+            file.refuse_objects(name)
+        if side and sides.are_one_set:
+            same = f"probe_{column}"
+            is_same = same in file.arrays and np.array_equal(file.read(name), file.read(same))
+            if is_own_layout and not is_same:
+                problem = f"there are gallery metadata, {name!r}, but no gallery_labels"
+                raise fault(file.path, problem)
+        elif file.shape(name) == (sides.counts[side or 0],):
+            if not file.arrays[name].dtype.hasobject:
+                array_of_column[side or 0][column] = name
+        elif is_own_layout and (has_prefix or file.is_unused_list(name)):
+            raise file.wrong_length(name, sides.counts[side or 0])
+
+    # Cameras under the names of other programs, and the columns that `columns` names, unless they
+    # are columns of a file of labels: the side, the column, and the array of its values.
+    further: list[tuple[int, str, str]] = []
+    if not is_own_layout and "camera" not in stated:
+        for side, role in enumerate(("camera of queries", "camera of the gallery")):
+            array = next((x for x in NAMES[role] if x in file.arrays), None)
+            is_side = not (side and sides.are_one_set)
+            if array and is_side and f"{PREFIXES[side]}camera" not in stated:
+                further.append((side, "camera", array))
+    are_in_files = file.label_files or sides.are_one_set and "labels" in file.arguments
+    for word, array in () if are_in_files else file.arguments.all_meta().items():
+        option = f'`columns={{"{word}": ...}}`'
+        side_of_word, column = side_and_column(word)
+        columns = [(side, word, f"{PREFIXES[side]}{array}") for side in (0, 1)]
+        if sides.are_one_set:
+            columns = [(0, word, array if array in file.arrays else f"probe_{array}")]
+        elif side_of_word is not None:
+            columns = [(side_of_word, column, array)]
+        elif not any(name in file.arrays for _, _, name in columns):
+            file.require(array, option)
+            raise DataError(
+                f"{file.path}: {array!r} is given for {word!r}, but probes and gallery "
+                f'differ; say `columns={{"probe_{word}": "{array}"}}` and '
+                f'`columns={{"gallery_{word}": ...}}`'
+            )
+        for _, _, name in columns:
+            is_absent = name not in file.arrays and array not in file.arrays
+            file.require(array if is_absent else name, option)
+        further += columns
+    for side, column, array in further:
         if file.shape(array) != (sides.counts[side],):
             raise file.wrong_length(array, sides.counts[side])
         arrays = array_of_column[side]
@@ -1084,82 +1144,6 @@ def _metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta,
         metadata.append(from_labels | from_arrays)
     probe_meta, gallery_meta = metadata
     return probe_meta, gallery_meta
-
-
-def _columns_by_prefix(
-    file: ArrayFile, sides: Sides, plain: bool
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the arrays that are columns by their own names, for each side by column.
-
-    Without `plain`, their names begin with the prefix of a side.
-    """
-    names_in_use = RESERVED | file.used
-    if sides.are_one_set and not file.is_own_layout:
-        names_in_use |= {*NAMES["camera of the gallery"]}  # a square matrix has one side
-    candidates = [
-        name
-        for name in file.arrays
-        if (plain or name.startswith(PREFIXES))
-        and len(file.shape(name)) < 2
-        and name not in names_in_use
-    ]
-    if len(candidates) > MOST_COLUMNS:
-        problem = f"holds {len(candidates):,} arrays of metadata"
-        raise fault(file.path, problem, f"expected at most {MOST_COLUMNS:,}")
-    array_of_column: tuple[dict[str, str], dict[str, str]] = ({}, {})
-    for name in candidates:
-        side, column = side_and_column(name)
-        has_prefix = column != name
-        if has_prefix and file.is_own_layout:
-            file.refuse_objects(name)
-        is_pickled = file.arrays[name].dtype.hasobject
-        if side and sides.are_one_set:
-            same = f"probe_{column}"
-            is_same = same in file.arrays and np.array_equal(file.read(name), file.read(same))
-            if file.is_own_layout and not is_same:
-                problem = f"there are gallery metadata, {name!r}, but no gallery_labels"
-                raise fault(file.path, problem)
-        elif not is_pickled and file.shape(name) == (sides.counts[side or 0],):
-            array_of_column[side or 0][column] = name
-        elif file.is_own_layout and (has_prefix or file.is_unused_list(name)):
-            raise file.wrong_length(name, sides.counts[side or 0])
-    return array_of_column
-
-
-def _further_columns(file: ArrayFile, sides: Sides) -> Iterator[tuple[int, str, str]]:
-    """Yield columns of cameras by the names of other programs, and columns that ``columns`` names.
-
-    Each is the side (0 of the probes, 1 of the gallery), the column, and the array of its values.
-    """
-    stated = file.arguments.meta
-    if not file.is_own_layout and "camera" not in stated:
-        for side, role in enumerate(("camera of queries", "camera of the gallery")):
-            array = next((x for x in NAMES[role] if x in file.arrays), None)
-            is_side = not (side and sides.are_one_set)
-            if array and is_side and f"{PREFIXES[side]}camera" not in stated:
-                yield side, "camera", array
-    if file.label_files or sides.are_one_set and "labels" in file.arguments:
-        return  # they are columns of the file of labels
-    for word, array in file.arguments.all_meta().items():
-        option = f'`columns={{"{word}": ...}}`'
-        side_of_word, column = side_and_column(word)
-        if sides.are_one_set:
-            columns = [(0, word, array if array in file.arrays else f"probe_{array}")]
-        elif side_of_word is not None:
-            columns = [(side_of_word, column, array)]
-        else:
-            columns = [(side, word, f"{PREFIXES[side]}{array}") for side in (0, 1)]
-            if not any(name in file.arrays for _, _, name in columns):
-                file.require(array, option)
-                raise DataError(
-                    f"{file.path}: {array!r} is given for {word!r}, but probes and gallery "
-                    f'differ; say `columns={{"probe_{word}": "{array}"}}` and '
-                    f'`columns={{"gallery_{word}": ...}}`'
-                )
-        for _, _, name in columns:
-            is_absent = name not in file.arrays and array not in file.arrays
-            file.require(array if is_absent else name, option)
-        yield from columns
 
 
 # ------------------------------------------------------------------------- trials

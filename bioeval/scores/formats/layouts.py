@@ -331,8 +331,6 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
             "model" if word == "template" else folded(word)
         )
     roles = _columns_by_role(head, names, arguments)
-    _refuse_other_roles(head, names, arguments)
-    _require_same_sides(head, names, roles)
     templates = tuple(roles[x] for x in ("template_a", "template_b") if x in roles)
     if not templates and _are_recordings(head, roles, names, arguments):
         templates = roles.pop("subject_a"), roles.pop("subject_b")
@@ -439,35 +437,23 @@ def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> 
                         line=head.start_line,
                     )
     for noun in ("subject", "template"):
-        sides = roles.keys() & {f"{noun}_a", f"{noun}_b"}
-        if len(sides) == 1:
-            (side,) = sides
-            _refuse_one_side(head, noun, side, roles.pop(side))
-    return roles
-
-
-def _refuse_one_side(head: Head, noun: str, side: str, column: int) -> None:
-    """Raise where a list has the subjects, or the templates, of one side of the pairs alone.
-
-    A column with one value in all lines says nothing of a side, such as the model of a matcher.
-    """
-    cells = head.column(column)[1:]
-    if len({*cells}) < 2:
-        return
-    title = head.cells[0][column]
-    other = f"{noun}_{'b' if side[-1] == 'a' else 'a'}"
-    raise fault(
-        head.path,
-        f"the column {title!r}, with {cells[0]!r}, has the {noun}s of one side of the pairs alone",
-        f'name that of the other side as `columns={{"{other}": ...}}`, or say '
-        f'`columns={{"{title}": None}}` if it is not to be read',
-        line=head.start_line,
-    )
-
-
-def _refuse_other_roles(head: Head, names: Sequence[str], arguments: Arguments) -> None:
-    """Raise where a column has the name of an array of a matrix, which lists do not have."""
-    for title, name in zip(head.cells[0], names, strict=True):
+        if len(sides := roles.keys() & {f"{noun}_a", f"{noun}_b"}) != 1:
+            continue
+        (side,) = sides
+        column = roles.pop(side)
+        title, (_, *below) = cells[column], head.column(column)
+        # A column with one value in all lines says nothing of a side, such as a matcher's model.
+        if len({*below}) > 1:
+            other = f"{noun}_{'b' if side[-1] == 'a' else 'a'}"
+            raise fault(
+                head.path,
+                f"the column {title!r}, with {below[0]!r}, has the {noun}s of one side of the "
+                "pairs alone",
+                f'name that of the other side as `columns={{"{other}": ...}}`, or say '
+                f'`columns={{"{title}": None}}` if it is not to be read',
+                line=head.start_line,
+            )
+    for title, name in zip(cells, names, strict=True):
         if name in _OF_MATRICES and title not in arguments.meta.values():
             raise fault(
                 head.path,
@@ -478,35 +464,34 @@ def _refuse_other_roles(head: Head, names: Sequence[str], arguments: Arguments) 
                 f'`columns={{"{title}": None}}` if the column is not to be read',
                 line=head.start_line,
             )
-
-
-def _require_same_sides(head: Head, names: Sequence[str], roles: Mapping[str, int]) -> None:
-    """Raise where subjects are called 1 and 2, and templates enrolled and probe, or the reverse.
-
-    Which of the two is the probe's is then not known. `names` are the folded names of the columns.
-    """
-    cells = head.cells[0]
-    columns_of_noun = {
+    # Where subjects are called 1 and 2, and templates enrolled and probe, or the reverse, it is not
+    # known which of the two is of the probe.
+    sides_of_nouns = {
         noun: [roles[f"{noun}_{side}"] for side in "ab"]
         for noun in ("subject", "template")
         if f"{noun}_a" in roles
     }
-    is_renamed = any(
-        folded(cells[i]) != names[i] for pair in columns_of_noun.values() for i in pair
-    )
-    clear = [x for x, (first, _) in columns_of_noun.items() if names[first] not in _SIDES_BY_NUMBER]
-    if len(columns_of_noun) < 2 or len(clear) != 1 or is_renamed:
-        return
-    (unclear,) = columns_of_noun.keys() - {*clear}
-    named = {x: " and ".join(repr(cells[i]) for i in pair) for x, pair in columns_of_noun.items()}
-    raise fault(
-        head.path,
-        f"{named[unclear]} do not say which of them is of the probe, as {named[clear[0]]} do",
-        "call them probe_subject and gallery_subject, or the others template_a and template_b"
-        if unclear == "subject"
-        else "call them probe and gallery, or the others subject_a and subject_b",
-        line=head.start_line,
-    )
+    numbered = [x for x, (first, _) in sides_of_nouns.items() if names[first] in _SIDES_BY_NUMBER]
+    columns = sum(sides_of_nouns.values(), [])
+    if (
+        len(columns) == 4
+        and len(numbered) == 1
+        and all(folded(cells[i]) == names[i] for i in columns)
+    ):
+        (unclear,) = numbered
+        (clear,) = sides_of_nouns.keys() - {unclear}
+        named = {
+            x: " and ".join(repr(cells[i]) for i in sides) for x, sides in sides_of_nouns.items()
+        }
+        raise fault(
+            head.path,
+            f"{named[unclear]} do not say which of them is of the probe, as {named[clear]} do",
+            "call them probe_subject and gallery_subject, or the others template_a and template_b"
+            if unclear == "subject"
+            else "call them probe and gallery, or the others subject_a and subject_b",
+            line=head.start_line,
+        )
+    return roles
 
 
 def _are_recordings(

@@ -332,7 +332,13 @@ class Listed:
                     subject = templates.subjects()
                 templates.require(self.every_name(), table.path)
             else:
-                parts = arguments.take("subject_from").parts(self.every_name(), self._place_of_name)
+
+                def place_of(name: str, names: TwoColumns = names) -> str:  # its first line
+                    column = next(x for x in names if name in x.values)
+                    rows = column.codes == column.values.index(name)
+                    return table.place_of(int(np.argmax(rows)))
+
+                parts = arguments.take("subject_from").parts(self.every_name(), place_of)
                 subject = parts.pop("subject")
                 meta = parts
                 first_names = [names[0].values[code] for code in names[0].codes[:_EXAMPLES]]
@@ -399,12 +405,6 @@ class Listed:
         columns = [self.table.words[i] for i in self.layout.templates if i in self.table.words]
         return [*dict.fromkeys(name for column in columns for name in column.values)]
 
-    def _place_of_name(self, name: str) -> str:
-        """Return the file and the first line of a name, for messages."""
-        columns = [self.table.words[i] for i in self.layout.templates]
-        column = next(x for x in columns if name in x.values)
-        return self.table.place_of(int(np.argmax(column.codes == column.values.index(name))))
-
     def _templates(self) -> CodedSides | None:
         """Return the templates of each row; None where the list does not name both templates.
 
@@ -437,17 +437,16 @@ class Listed:
         `names` and `values` are of all rows. Raise where a template has two values.
         """
         code_of_value = _first_codes(names, values)
-        for row in np.flatnonzero(code_of_value[names.codes] != values.codes)[:1].tolist():
-            raise self._two_values(names, values, attribute, row)
-        return np.array(values.values, dtype=object)[code_of_value]
-
-    def _two_values(self, names: Words, values: Words, attribute: str, row: int) -> DataError:
+        differing = np.flatnonzero(code_of_value[names.codes] != values.codes)
+        if not len(differing):
+            return np.array(values.values, dtype=object)[code_of_value]
+        row = int(differing[0])
         first_row = int(np.argmax(names.codes == names.codes[row]))
         name = names.values[names.codes[row]]
         stated, stated_before = (values.values[values.codes[i]] for i in (row, first_row))
         before = f"and on {places_in_words(self.table.noun, self.table.lines([first_row]))}"
         if attribute != "subject":
-            return fault(
+            raise fault(
                 self.table.place_of(row),
                 f"the {attribute} of the template {name!r} is {stated!r}, {before} "
                 f"{stated_before!r}",
@@ -465,7 +464,7 @@ class Listed:
         if len(values.values) > len(names.values) and has_one_template.all():
             problem += ", and each subject has one template"
             advice = "the columns of the subjects and of the templates may be exchanged"
-        return fault(self.table.place_of(row), problem, advice)
+        raise fault(self.table.place_of(row), problem, advice)
 
     # --------------------------------------------------------------------- scores
 
@@ -986,6 +985,8 @@ def _columns(
     A missing number is NaN. Words may be missing in the columns `blanks` alone; in the columns
     `labels`, whole floats become integers.
     """
+    import pandas as pd
+
     path = head.path
     columns = {i: Words() for i in words}
     values = dict[int, GrowingColumn]()
@@ -1005,7 +1006,11 @@ def _columns(
                     piece[i] = cells.mask(cells.isin(blank).to_numpy(dtype=bool))
         for i in numbers:
             cells = piece[i]
-            floats = _as_floats(cells)
+            column_of_floats = pd.to_numeric(cells, errors="coerce")
+            kind = getattr(column_of_floats.dtype, "numpy_dtype", column_of_floats.dtype)  # with NA
+            is_small = kind in (np.float16, np.float32)
+            dtype = np.float32 if is_small else np.float64
+            floats = column_of_floats.to_numpy(dtype=dtype, na_value=np.nan)
             is_word = np.isnan(floats) & cells.notna().to_numpy()
             if cells.dtype.kind in "OSUT":
                 texts = [str(x) for x in cells[cells.notna()]]
@@ -1038,14 +1043,3 @@ def _columns(
     table = Columns(path, columns, {i: x.array() for i, x in values.items()}, None)
     table.require_exact(labels, names)
     return table
-
-
-def _as_floats(cells: Any) -> np.ndarray:
-    import pandas as pd
-
-    values = pd.to_numeric(cells, errors="coerce")
-    kind = getattr(values.dtype, "numpy_dtype", values.dtype)  # pandas has dtypes with NA
-    dtype = np.float32 if kind in (np.float16, np.float32) else np.float64
-    if isinstance(values.dtype, np.dtype):
-        return values.to_numpy().astype(dtype)
-    return values.to_numpy(dtype=dtype, na_value=np.nan)

@@ -248,7 +248,26 @@ def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Argumen
     import pandas as pd
 
     genuine = listed.genuine
-    trial_columns = _columns_of_names(table, layout.templates, listed)
+    # The columns of the trials with the names of the scores: those with most of the first names.
+    chosen = list[int]()
+    for score_column in layout.templates:
+        column = table.words[score_column]
+        sample = {column.values[code] for code in column.codes[:_SAMPLED_LINES]}
+        common = {
+            i: len(sample.intersection(listed.table.words[i].values))
+            for i in listed.names
+            if i not in chosen
+        }
+        best = max(common, key=lambda i: common[i], default=None)
+        if best is None or not common[best]:
+            raise fault(
+                listed.path,
+                f"has none of the names that {table.path.name} scores, such as "
+                f"{column.values[0]!r}",
+                "expected trials of the same files, with the same spelling of names",
+            )
+        chosen.append(best)
+    trial_columns = tuple(chosen)
     enrolled_first = listed.layout.templates or listed.layout.subjects
     same_columns = sorted(enrolled_first) == sorted(trial_columns)
     trial_columns = enrolled_first if same_columns else tuple(sorted(trial_columns))
@@ -324,30 +343,6 @@ def join(table: Columns, layout: Layout, listed: Comparisons, arguments: Argumen
             notes.append(Message("lines-left-out", lines=lines, file=file, have=have))
     rows = np.flatnonzero(has_trial)
     return ScoredPairs(rows, genuine[line_of_score[rows]], exchanged[rows], notes)
-
-
-def _columns_of_names(
-    table: Columns, score_columns: Sequence[int], listed: Comparisons
-) -> tuple[int, ...]:
-    chosen = list[int]()
-    for score_column in score_columns:
-        column = table.words[score_column]
-        sample = {column.values[code] for code in column.codes[:_SAMPLED_LINES]}
-        common = {
-            i: len(sample.intersection(listed.table.words[i].values))
-            for i in listed.names
-            if i not in chosen
-        }
-        best = max(common, key=lambda i: common[i], default=None)
-        if best is None or not common[best]:
-            raise fault(
-                listed.path,
-                f"has none of the names that {table.path.name} scores, such as "
-                f"{column.values[0]!r}",
-                "expected trials of the same files, with the same spelling of names",
-            )
-        chosen.append(best)
-    return tuple(chosen)
 
 
 # ------------------------------------------------------------------------- scores in order

@@ -161,36 +161,32 @@ class ArchiveWriter:
 
 
 def _write_npz(scores: Scores, path: Path) -> None:
-    with replacing(path) as part, ArchiveWriter(part) as writer:
-        _write_arrays(scores, writer, path)
-
-
-def _write_arrays(scores: Scores, writer: ArchiveWriter, path: Path) -> None:
     """Write the arrays of scores, under the names of bioeval's own layout."""
-    writer.add("schema", np.int64(SCHEMA))
-    writer.add("kind", np.array(scores.kind))
-    if scores.nan != "raise":
-        writer.add("nan", np.array(scores.nan))
-    if scores.exclude:
-        writer.add("exclude", np.array(scores.exclude))
-    for name in IDS_OF_NO_PERSON:
-        ids = getattr(scores, name)
-        if ids or name == "distractor_ids" and ids is not None:
-            dtype = np.int64 if all(isinstance(x, int) for x in ids) else np.str_
-            writer.add(name, np.array(ids, dtype=dtype))
-    if scores.layout == "pairs":
-        _write_pairs(scores, writer, path)
-        return
-    for key, array in _sides(scores).items():
-        writer.add(key, _storable(array, key, path))
-    if scores.layout == "top-k":
-        if scores.distances is not None:
-            writer.add("distances", scores.distances)
-        writer.add("indices", scores.indices)
-        return
-    if scores.mask is not None:
-        writer.add_rows("mask", scores.shape, np.dtype(np.uint8), scores.cells.read_mask)
-    writer.add_rows("scores", scores.shape, scores.dtype, scores.cells.read)
+    with replacing(path) as part, ArchiveWriter(part) as writer:
+        writer.add("schema", np.int64(SCHEMA))
+        writer.add("kind", np.array(scores.kind))
+        if scores.nan != "raise":
+            writer.add("nan", np.array(scores.nan))
+        if scores.exclude:
+            writer.add("exclude", np.array(scores.exclude))
+        for name in IDS_OF_NO_PERSON:
+            ids = getattr(scores, name)
+            if ids or name == "distractor_ids" and ids is not None:
+                dtype = np.int64 if all(isinstance(x, int) for x in ids) else np.str_
+                writer.add(name, np.array(ids, dtype=dtype))
+        if scores.layout == "pairs":
+            _write_pairs(scores, writer, path)
+            return
+        for key, array in _sides(scores).items():
+            writer.add(key, _storable(array, key, path))
+        if scores.layout == "top-k":
+            if scores.distances is not None:
+                writer.add("distances", scores.distances)
+            writer.add("indices", scores.indices)
+            return
+        if scores.mask is not None:
+            writer.add_rows("mask", scores.shape, np.dtype(np.uint8), scores.cells.read_mask)
+        writer.add_rows("scores", scores.shape, scores.dtype, scores.cells.read)
 
 
 def _write_pairs(scores: Scores, writer: Any, path: Path) -> None:
