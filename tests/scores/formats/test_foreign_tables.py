@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import re
 import unicodedata
 
@@ -9,6 +12,7 @@ import h5py
 import numpy as np
 import pandas as pd
 import pytest
+from optional import optional_import
 
 import bioeval as be
 from bioeval.cli import main
@@ -56,6 +60,14 @@ BY_NUMBER = {"columns": {"subject_a": 1, "subject_b": 2, "distance": 3}}
 BY_NAME = {"kind": "distance", "subject_from": PATTERN}
 COSINE = {"metric": "cosine"}
 
+
+def zstd(raw: bytes) -> bytes:
+    return optional_import("pyarrow").compress(raw, codec="zstd", asbytes=True)
+
+
+COMPRESSED = (gzip.compress, bz2.compress, lzma.compress, zstd)
+
+
 # A text or a table, the arguments, and scores with the same numbers.
 READ = {
     "numbers alone, by the numbers of columns": (NUMERALS, BY_NUMBER, OF_DISTANCES),
@@ -95,10 +107,15 @@ def test_a_foreign_table_is_read(case, tmp_path):
     content, arguments, expected = READ[case]
     assert numbers(be.load(put(tmp_path, content), **arguments)) == pytest.approx(numbers(expected))
     if not isinstance(content, str):
-        tables = [content, content.rename(columns=str)]
-        tables[1].to_parquet(tmp_path / "scores.parquet")
-        for table in (content, tmp_path / "scores.parquet"):
-            assert numbers(be.load(table, **arguments)) == pytest.approx(numbers(expected))
+        content.rename(columns=str).to_parquet(tmp_path / "scores.parquet")
+        packed = [tmp_path / f"scores.csv.{x}" for x in ("gz", "bz2", "xz", "zst")]
+        for path, compress in zip(packed, COMPRESSED, strict=True):
+            path.write_bytes(compress((tmp_path / "scores.csv").read_bytes()))
+        for source in (content, tmp_path / "scores.parquet", *packed):
+            assert numbers(be.load(source, **arguments)) == pytest.approx(numbers(expected))
+        packed[0].write_bytes(packed[0].read_bytes()[:-4])
+        with pytest.raises(be.DataError, match="is truncated or damaged"):
+            be.load(packed[0], **arguments)
 
 
 @pytest.mark.parametrize(
@@ -165,12 +182,25 @@ def test_commands_read_foreign_tables(tmp_path, capsys):
     [
         *(("Yes", "No"), ("Y", "N"), ("same", "diff"), ("intra", "inter")),
         *(("authentic", "imposter"), ("target", "nontarget"), ("positive", "negative"), ("t", "f")),
+        *(
+            ("1", "0"),
+            ("1.0", "0.0"),
+            ("+1", "-1"),
+            ("TARGET", "non-target"),
+            ("same", "different"),
+        ),
     ],
 )
 def test_words_for_the_classes_are_known(genuine, impostor, tmp_path):
-    words = np.where(SAME, genuine, impostor)
-    scores = be.load(put(tmp_path, pd.DataFrame({"distance": D[A, B], "genuine": words})))
-    assert numbers(scores) == pytest.approx(numbers(OF_DISTANCES))
+    table = pd.DataFrame({"genuine": np.where(SAME, genuine, impostor), "distance": D[A, B]})
+    sources = [table, put(tmp_path, table)]
+    for mark in " \t,;":  # without titles, in either order of the columns
+        for columns in (["genuine", "distance"], ["distance", "genuine"]):
+            sources.append(tmp_path / f"{len(sources)}.txt")
+            table[columns].to_csv(sources[-1], sep=mark, header=False, index=False)
+    for source in sources:
+        scores = be.load(source, kind="distance")
+        assert numbers(scores) == pytest.approx(numbers(OF_DISTANCES))
 
 
 def test_an_unknown_word_has_an_answer(tmp_path):

@@ -1,10 +1,8 @@
 """Lists and matrices of scores in text: layouts, marks, comments, and errors with the line."""
 
-import bz2
 import gzip
 import itertools
 import json
-import lzma
 import re
 from typing import get_args
 
@@ -15,7 +13,6 @@ import pytest
 import scipy.io
 from json_rows import value
 from named_arguments import refused
-from optional import optional_import
 from pages import ROOT
 
 import bioeval as be
@@ -45,31 +42,6 @@ def holds(pairs):
 
 
 # ------------------------------------------------------------------------- marks and words
-
-WORDS = [
-    ("1", "0"), ("1.0", "0.0"), ("+1", "-1"), ("True", "False"), ("target", "nontarget"),
-    ("TARGET", "non-target"), ("genuine", "imposter"), ("match", "nonmatch"),
-    ("same", "different"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("yes", "no"), WORDS)
-@pytest.mark.parametrize("mark", [" ", "\t", ",", ";", "  "])
-def test_a_word_and_a_score(tmp_path, yes, no, mark):
-    words = [yes if same else no for same in SAME]
-    lines = [[word, str(score)] for word, score in zip(words, SCORES, strict=True)]
-    holds(load(tmp_path, "\n".join(mark.join(line) for line in lines)))
-    holds(load(tmp_path, "\n".join(mark.join(reversed(line)) for line in lines) + "\n"))
-
-
-@pytest.mark.parametrize("columns", [4, 5])
-def test_bob(tmp_path, columns):
-    model = "m1 " if columns == 5 else ""
-    lines = (("1", "1", "x", "0.5"), ("1", "2", "y", "-1e3"), ("2", "1", "x", "2"))
-    text = "".join(f"{a} {model}{b} {p} {s}\n" for a, b, p, s in lines)
-    loaded = load(tmp_path, text, format="bob")
-    holds(loaded)
-    assert loaded.pair_subjects.tolist() == [["1", "1"], ["1", "2"], ["2", "1"]]
 
 
 def test_names_of_columns(tmp_path):
@@ -162,15 +134,6 @@ def test_every_preset_reads_what_the_page_says(tmp_path, form):
             assert loaded.pair_templates.tolist()[0] == ["template_a1", "template_b1"]
 
 
-def test_scores_of_asvspoof(tmp_path):
-    text = "LA_1 target 0.5\nLA_2 nontarget -1e3\nLA_3 nontarget 2\n"
-    holds(load(tmp_path, text, format="asvspoof"))
-    by_number = load(tmp_path, text, columns={"scores": 3, "genuine": 2})
-    holds(by_number)
-    with refused("'LA_1 target 0.5' names no columns.* 3 columns is .*asvspoof.*kaldi.*first line"):
-        load(tmp_path, text)
-
-
 def test_columns_by_their_numbers(tmp_path):
     text = "a,x1,0.5,a,y\na,x2,-1e3,b,n\nb,x1,2,a,n\n"
     columns = {"scores": 3, "subject_a": "1", "subject_b": 4, "device": 5}
@@ -191,8 +154,9 @@ def test_a_preset_that_does_not_fit_is_named(tmp_path):
         load(tmp_path, "1 a b c 0.5\n", format="voxceleb")
     with refused('`format="bob"` has no lists of trials'):
         load(tmp_path, "a a p 1\n", trials=put(tmp_path, "t", "a b 1\n"), format="bob")
-    with refused("`format` has no meaning for a list of pairs"):
-        load(tmp_path, LIST, kind=None, format="kaldi")
+    for options in ({"format": "kaldi"}, {"metric": "l2"}):
+        with refused(f"`{next(iter(options))}` has no meaning for a list of pairs"):
+            load(tmp_path, LIST, kind=None, **options)
     with refused("`format` is 'kaldy'; expected .*kaldi"):
         load(tmp_path, LIST, kind=None, format="kaldy")
 
@@ -261,11 +225,6 @@ def test_bad_lists(tmp_path, text, message):
         load(tmp_path, text, "x.csv")
 
 
-def test_a_list_has_no_metric(tmp_path):
-    with refused("`metric` has no meaning for a list of pairs"):
-        load(tmp_path, "distance,genuine\n1,1\n", metric="l2")
-
-
 @pytest.mark.parametrize("mark", [" ", ",", "\t"])
 @pytest.mark.parametrize("number", ["1e400", "-1e400", "9" * 400])
 def test_a_number_in_a_text_is_not_made_infinite(tmp_path, mark, number):
@@ -305,21 +264,6 @@ def test_a_list_that_numpy_has_written(tmp_path, mark):
     rows = np.array([[1, 0.5], [0, -1e3], [0, 2]])
     np.savetxt(tmp_path / "x.txt", rows, delimiter=mark, header=f"by x\ngenuine{mark}similarity")
     assert holds(be.load(tmp_path / "x.txt")).kind == "similarity"
-
-
-def zstd(raw):
-    stream = optional_import("pyarrow").BufferOutputStream()
-    with optional_import("pyarrow").CompressedOutputStream(stream, "zstd") as out:
-        out.write(raw)
-    return stream.getvalue().to_pybytes()
-
-
-@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress, lzma.compress, zstd])
-def test_compressed(tmp_path, compress):
-    raw = b"1 0.5\n0 -1e3\n0 2\n"
-    holds(load(tmp_path, compress(raw), "x.gz"))
-    with refused("y.gz: is truncated or damaged"):
-        load(tmp_path, compress(raw * 100)[:-4], "y.gz")
 
 
 @pytest.mark.parametrize(

@@ -115,13 +115,6 @@ def test_a_matrix_of_scores_under_other_names(load, shape):
         np.testing.assert_array_equal(load({"x": written, **sides}, columns=columns).values, values)
 
 
-def test_own_names_words_and_pairs(load):
-    own = {"scores": np.eye(2), "labels": np.array([1.0, 2.0]), "kind": np.array(["similarity"])}
-    assert load(own).kind == "similarity"
-    pairs = {"scores": np.array([0.5, 0.25]), "genuine": np.array([True, False])}
-    assert load(pairs).genuine.tolist() == [True, False]
-
-
 def test_types_of_values(load):
     truth = np.array([[True, False], [False, True]])
     loaded = load({"x": truth, "who": np.array([2.0**53 - 1, 2.5])}, columns=SCORES)

@@ -127,6 +127,8 @@ def test_subjects_from_names(tmp_path):
         loaded = be.verification(load(tmp_path, IDS, subject_from=r"id(\d+)/", **options))
         assert loaded.attrs["reading"] == "subjects from names: id1/a -> 1, id2/c -> 2"
         assert not any("subjects from" in message.sentence for message in be.messages(loaded))
+    parts = load(tmp_path, IDS, subject_from=r"(id)(\d+)/")  # two are one subject
+    assert parts.pair_subjects.tolist()[1] == ["id/1", "id/2"]
     plain, again = load(tmp_path, LISTED), load(tmp_path, LISTED, subject_from=r"(id\d+)/")
     assert again.genuine.tolist() == plain.genuine.tolist() == [True, False]
     assert again.pair_subjects.tolist() == plain.pair_subjects.tolist()
@@ -474,17 +476,6 @@ def test_a_code_of_failures_in_scores_alone(tmp_path):
         np.testing.assert_array_equal(loaded.values, [0.5, np.nan])
 
 
-def test_two_parts_of_a_name_are_one_subject(tmp_path):
-    text = "lee_ann_1 lee_ann_2 0.1\nlee_ann_1 lee_bob_1 0.9\nlee_bob_1 kim_ann_1 0.8\n"
-    (tmp_path / "x.txt").write_text(text)
-    options = {"kind": "distance", "subject_from": r"(\w+)_(\w+)_\d", "format": "kaldi"}
-    loaded = be.load(tmp_path / "x.txt", **options)
-    assert loaded.genuine.tolist() == [True, False, False]
-    assert loaded.pair_subjects.tolist() == [
-        ["lee/ann", "lee/ann"], ["lee/ann", "lee/bob"], ["lee/bob", "kim/ann"]
-    ]  # fmt: skip
-
-
 def test_recordings_without_a_class_are_no_subjects(tmp_path):
     (tmp_path / "x.txt").write_text("enrol test score\na1 a2 0.5\na1 b1 0.2\nb1 b2 0.7\n")
     with refused("does not mark genuine pairs; give the list of trials as `trials`, or the part"):
@@ -508,23 +499,6 @@ def test_blank_text_of_a_table_is_read_as_that_of_a_file(tmp_path):
     table.loc[1, "template_b"] = ""
     with refused("row 1: template_b has no value"):
         be.load(table, nan="exclude")
-
-
-def test_two_lists_of_scores_are_no_trials(tmp_path):
-    for name in "ab":
-        (tmp_path / f"{name}.txt").write_text("a1 a2 0.5\na1 b1 0.2\n")
-    with refused("b.txt: line 1: genuine is '0.5'; expected"):
-        be.load(tmp_path / "a.txt", trials=tmp_path / "b.txt", kind="similarity", format="kaldi")
-
-
-def test_a_run_of_trec_with_its_judgements(tmp_path):
-    run = put(tmp_path, "run.txt", "q1 Q0 d3 1 0.9 sys\nq1 Q0 d1 2 0.7 sys\nq2 Q0 d1 1 0.8 sys\n")
-    judgements = put(tmp_path, "qrels.txt", "q1 0 d3 1\nq1 0 d1 0\nq2 0 d1 1\n")
-    with refused("of 6 columns is `format=.trec.`"):
-        be.load(run, kind="similarity")
-    loaded = be.load(run, kind="similarity", trials=judgements, format="trec")
-    assert loaded.genuine.tolist() == [True, False, True]
-    assert loaded.pair_templates.tolist() == [["d3", "q1"], ["d1", "q1"], ["d1", "q2"]]
 
 
 # ------------------------------------------------------------------------- what is said of lists
@@ -584,15 +558,6 @@ def test_a_message_names_the_arguments_of_the_call_that_read_the_list():
         for word in words:
             assert word in text
         assert ("lists=" in text) == (scores is not constructed)
-
-
-def test_trials_of_scores_without_names_are_refused_by_the_name_of_the_file(tmp_path):
-    (tmp_path / "scores.csv").write_text("similarity,genuine\n0.5,1\n0.1,0\n")
-    (tmp_path / "pairs.csv").write_text("genuine,template_a,template_b\n1,a,b\n0,a,c\n")
-    with pytest.raises(
-        be.DataError, match="no names of templates, by which the trials of pairs.csv"
-    ):
-        be.load(tmp_path / "scores.csv", trials=tmp_path / "pairs.csv")
 
 
 def test_a_comparison_of_lists_says_how_many_people_there_are():

@@ -27,29 +27,6 @@ def load(folder, text, trials, **options):
 # ------------------------------------------------------------------------- joined by names
 
 
-@pytest.mark.parametrize(
-    "trials",
-    [
-        ("kaldi", "a c target\nb c nontarget\nb d nontarget\n"),
-        ("voxceleb", "1 a c\n0 b c\n0 b d\n"),
-        ("kaldi", "a,c,1\nb,c,0\nb,d,0\n"),
-        ("kaldi", "enrol,test,label\na,c,1\nb,c,0\nb,d,0\n"),
-        ("pyeer", "a c\n"),  # the genuine pairs alone
-    ],
-)
-def test_scores_and_trials_are_joined_by_their_names(tmp_path, trials):
-    loaded = load(tmp_path, SCORES, trials[1], format=trials[0])
-    assert loaded.values.tolist() == [-1e3, 0.5, 2.0]
-    assert loaded.genuine.tolist() == [False, True, False]
-
-
-def test_trials_by_one_name(tmp_path):
-    """Speaker, file, two other columns, key; and scores of files."""
-    trials = "S1 F1 - - target\nS1 F2 - A07 nontarget\nS2 F3 - A07 nontarget\n"
-    loaded = load(tmp_path, "F2 0.1\nF3 0.2\nF1 0.9\n", trials, format="asvspoof")
-    assert loaded.genuine.tolist() == [False, False, True]
-
-
 MOST = "a c target\nb c nontarget\nx y target\nz y target\n"
 ONCE = "a c target\nb c nontarget\n"
 
@@ -68,6 +45,7 @@ ONCE = "a c target\nb c nontarget\n"
         ("0.5\n", "a b\n", "lists genuine pairs alone, and x.txt has no names"),
         (SCORES, "a c 0.5\na c 0.5\n", "trials: line 1: genuine is '0.5'; expected one of 1"),
         (SCORES, "a b target nontarget\n" * 2, "trials: line 1: has 4 columns, and of trials"),
+        ("genuine score\n1 0.5\n", ONCE, "no names of templates, by which the trials of trials"),
         ("model probe genuine score\na b 1 0.5\n", "a b target\n", "leave out `trials`"),
         ("model probe score\na b 0.5\n", "1\nann 1 2\nann 1 bob 1\n", "names its tem.*alone"),
     ],
@@ -153,7 +131,7 @@ ORDERS = {
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("unordered", [False, True])
-@pytest.mark.parametrize("marks", ["kaldi", "voxceleb", "pyeer"])
+@pytest.mark.parametrize("marks", ["kaldi", "voxceleb", "pyeer", "commas", "columns"])
 def test_each_score_has_the_class_of_its_names(tmp_path, order, unordered, marks):
     pairs = turned(PAIRS, ORDERS[order])
     random.Random(1).shuffle(pairs)
@@ -162,11 +140,15 @@ def test_each_score_has_the_class_of_its_names(tmp_path, order, unordered, marks
         lines = [f"{a} {b} {'target' if same(a, b) else 'nontarget'}" for a, b in pairs]
     elif marks == "voxceleb":
         lines = [f"{int(same(a, b))} {a} {b}" for a, b in pairs]
+    elif marks in ("commas", "columns"):
+        lines = ["enrol,test,label"] * (marks == "columns")
+        lines += [f"{a},{b},{int(same(a, b))}" for a, b in pairs]
     else:
         lines = [f"{b} {a}" for a, b in genuine]  # the probe is first
     trials, scores = write(tmp_path / "trials", lines), tmp_path / "a.scores"
     scored(scores, [(b, a) for a, b in PAIRS] if marks == "pyeer" else PAIRS)
-    options = {"lists": {"unordered": unordered}, "format": marks}
+    options = {"lists": {"unordered": unordered}}
+    options["format"] = marks if marks in ("voxceleb", "pyeer") else "kaldi"
     read = be.load(scores, trials=trials, kind="similarity", **options)
     assert read.genuine.tolist() == [same(a, b) for a, b in PAIRS]
     assert read.values.tolist() == [i / 8 for i in range(len(PAIRS))]
