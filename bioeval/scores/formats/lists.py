@@ -550,7 +550,7 @@ class Listed:
             sides.reverse()
         names, number_of_probe = united(*(names_of_sides[i] for i in sides))
         numbers = [np.arange(len(names_of_sides[sides[0]])), number_of_probe]
-        shared_names = np.intersect1d(*numbers).tolist()
+        shared_names = np.intersect1d(numbers[0], numbers[1]).tolist()
 
         def of_templates(both_sides: TwoColumns, attribute: str = "subject") -> np.ndarray:
             gallery, probe = (
