@@ -168,8 +168,21 @@ def _changed(card: Protocol, name: str, value: Any) -> Protocol:
         card = replace(card, partition=replace(card.partition, enrolled=None))
     if name == "single_gallery":
         value = "single"
-    field, _ = _FIELDS[name]
-    for section_name, section in _sections_using(card, name).items():
+    field, sections = _FIELDS[name]
+    using: dict[str, Any] = {}
+    for section_name in sections:
+        section = getattr(card, section_name)
+        if section is None or field in section.unused:
+            continue
+        is_shown = section_name != "report" or card.verification is not None
+        if is_shown and _holds(section, section.fields()[field].only_if):
+            using[section_name] = section
+    if not using:
+        raise click.UsageError(
+            f"{_word_of(name)} has no effect on protocol {card.name}: it sets {field} of "
+            f"[{'], ['.join(sections)}], which this protocol does not use"
+        )
+    for section_name, section in using.items():
         described = section.fields()
         of_field = (value,) if described[field].many and isinstance(value, str) else value
         changed: Any = replace(section, **{field: of_field})
@@ -187,28 +200,8 @@ def _changed(card: Protocol, name: str, value: Any) -> Protocol:
     return card
 
 
-def _sections_using(card: Protocol, name: str) -> dict[str, Any]:
-    field, sections = _FIELDS[name]
-    using = {x: card.section(x) for x in sections if _uses(card, x, field)}
-    if not using:
-        raise click.UsageError(
-            f"{_word_of(name)} has no effect on protocol {card.name}: it sets {field} of "
-            f"[{'], ['.join(sections)}], which this protocol does not use"
-        )
-    return using
-
-
 def _word_of(name: str) -> str:
     return f"--{name.replace('_', '-')}"
-
-
-def _uses(card: Protocol, section_name: str, field: str) -> bool:
-    if section_name == "report":
-        return card.verification is not None
-    section = getattr(card, section_name)
-    if section is None or field in section.unused:
-        return False
-    return _holds(section, section.fields()[field].only_if)
 
 
 def _holds(section: Any, only_if: tuple[str, str] | None) -> bool:

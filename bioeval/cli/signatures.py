@@ -91,8 +91,13 @@ def arguments_of(call: str) -> dict[str, Argument]:
     node: Any = ast.parse(textwrap.dedent(definition)).body[-1]
     _, _, section = str(ast.get_docstring(node)).partition("\nParameters\n----------\n")
     section = re.split(r"\n\n\w[\w ]*\n-+\n", section)[0]
+    signature: dict[str, tuple[ast.expr | None, Any]] = {}
+    if isinstance(node, ast.FunctionDef):
+        positional, keywords = node.args.args, node.args.kwonlyargs
+        defaults = [None] * (len(positional) - len(node.args.defaults)) + node.args.defaults
+        both = zip([*positional, *keywords], [*defaults, *node.args.kw_defaults], strict=True)
+        signature = {argument.arg: (argument.annotation, default) for argument, default in both}
     found: dict[str, Argument] = {}
-    signature = _signature(node)
     for heading, text in re.findall(r"^(\w.*)\n((?:[ ]+.*\n?|\n)*)", section, re.MULTILINE):
         listed, _, kind = heading.partition(" : ")
         for argument in listed.split(", "):
@@ -107,17 +112,6 @@ def arguments_of(call: str) -> dict[str, Argument]:
             stated = kind.partition("default: ")[2].strip('"') if value is None else ""
             found[argument] = Argument(text_of_argument, stated, value, annotation, file)
     return found
-
-
-def _signature(node: Any) -> dict[str, tuple[ast.expr | None, Any]]:
-    """Return the annotation and the default of each argument of a function, none of a class."""
-    if isinstance(node, ast.ClassDef):
-        return {}
-    positional = node.args.args
-    defaults = [None] * (len(positional) - len(node.args.defaults)) + node.args.defaults
-    keywords = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-    both = (*zip(positional, defaults, strict=True), *keywords)
-    return {argument.arg: (argument.annotation, default) for argument, default in both}
 
 
 def _kinds(file: Path, annotation: ast.expr) -> tuple[list[str], set[str]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from bioeval.base.errors import NoResultError
 
@@ -30,8 +30,22 @@ def require_defined(
     """
     import numpy as np
 
-    if all(np.isnan(x.values).all() for x in values):  # isnull would import dask
-        _refuse(systems, protocol, results)
+    if not all(np.isnan(x.values).all() for x in values):  # isnull would import dask
+        return
+    from bioeval.base.errors import messages_of
+    from bioeval.showing.messages import sentence_about
+    from bioeval.studies.check import why_undefined
+
+    for scores in systems:
+        if reason := why_undefined(scores, protocol):
+            raise NoResultError(f"nothing could be evaluated of {scores.name}: {reason}")
+    undefined = [
+        x for dataset in results for x in messages_of(dataset.attrs) if x.code in _UNDEFINED
+    ]
+    reason = "; ".join(dict.fromkeys(map(sentence_about, undefined)))
+    raise NoResultError(
+        f"nothing could be evaluated: {reason or 'no rate is defined for these data'}"
+    )
 
 
 def require_rates(
@@ -50,33 +64,8 @@ def require_rates(
         for name in NumbersOfDataset(dataset, curves=False).names:
             about = dataset[name].attrs
             is_far = about.get("measure", name) == "far"
-            if _is_rate(about) and (at_given_thresholds or not is_far):
+            # It says how good a system is, and can be better or worse, unlike counts.
+            is_rate = "direction" in about and about.get("detail") != "data"
+            if is_rate and (at_given_thresholds or not is_far):
                 rates.append(dataset[name])
     require_defined(rates, [scores], protocol, results)
-
-
-def _is_rate(about: Mapping[Any, Any]) -> bool:
-    """Whether a variable says how good a system is: it can be better or worse, unlike counts.
-
-    Properties of the data are left out.
-    """
-    return "direction" in about and about.get("detail") != "data"
-
-
-def _refuse(
-    systems: Iterable[Scores], protocol: str | Protocol, results: Iterable[xr.Dataset]
-) -> NoReturn:
-    from bioeval.base.errors import messages_of
-    from bioeval.showing.messages import sentence_about
-    from bioeval.studies.check import why_undefined
-
-    for scores in systems:
-        if reason := why_undefined(scores, protocol):
-            raise NoResultError(f"nothing could be evaluated of {scores.name}: {reason}")
-    undefined = [
-        x for dataset in results for x in messages_of(dataset.attrs) if x.code in _UNDEFINED
-    ]
-    reason = "; ".join(dict.fromkeys(map(sentence_about, undefined)))
-    raise NoResultError(
-        f"nothing could be evaluated: {reason or 'no rate is defined for these data'}"
-    )

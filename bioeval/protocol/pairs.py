@@ -6,7 +6,7 @@ once, or take impostors from the first template of each subject alone; other cel
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -46,45 +46,6 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     """
     if rule == "ordered":
         return scores
-    _require_one_set(scores, rule)
-    codes = scores.codes.gallery
-    has_names = scores.probe_names is not None or any(x in scores.probe_meta for x in NAME_COLUMNS)
-    n_before, decided_by = places_in_order(scores.probe_meta, len(codes), scores.probe_names)
-    may_be_impostor = np.full(len(codes), rule == "unordered")
-    order = np.argsort(n_before)
-    first_of_subject = order[np.unique(codes[order], return_index=True)[1]]
-    may_be_impostor[first_of_subject] = True
-    left_out = left_out_rows(scores, 0, len(codes))
-    if left_out is None:
-        left_out = np.zeros((len(codes), len(codes)), dtype=bool)
-    # The mask with one comparison of each pair.
-    mask = np.full(left_out.shape, Mask.IGNORE, dtype=np.uint8)
-    comparisons = 0
-    other_orders = 0
-    for i in range(len(codes)):
-        is_attempt = ~left_out[i]
-        is_attempt[i] = False
-        # The enrolled template is earlier, unless the comparison in this order is missing.
-        is_in_order = is_attempt & ((n_before < n_before[i]) | left_out[:, i])
-        is_genuine = codes == codes[i]
-        is_compared = is_in_order & (is_genuine | (may_be_impostor[i] & may_be_impostor))
-        mask[i, is_compared] = np.where(is_genuine, Mask.GENUINE, Mask.IMPOSTOR)[is_compared]
-        comparisons += int(is_attempt.sum())
-        other_orders += int(is_attempt.sum()) - int(is_in_order.sum())
-    once = _EachPairOnce(mask, comparisons, other_orders)
-    notes = _notes_on_left_out(once, rule, codes)
-    if rule == "first-impostors" and not decided_by:
-        notes.append(Message("first-by-order", what="impostor attempts"))
-    elif rule == "first-impostors" and decided_by in NUMBER_COLUMNS and not has_names:
-        probes, templates = np.nonzero(once.mask == Mask.IMPOSTOR)
-        in_order, reverse = scores.values[probes, templates], scores.values[templates, probes]
-        if not np.array_equal(in_order, reverse, equal_nan=True):
-            notes.append(Message("sides-by-order", column=decided_by))
-    return scores.with_mask(once.mask).with_remarks(*notes)
-
-
-def _require_one_set(scores: Scores, rule: str) -> None:
-    """Raise for scores other than all-against-all of labelled templates."""
     require_choice("pairs", rule, Verification.fields()["pairs"].words())
     require_all_scores(scores)
     if scores.layout != "all-against-all" or not np.array_equal(
@@ -98,17 +59,31 @@ def _require_one_set(scores: Scores, rule: str) -> None:
         raise ProtocolError(
             f'`pairs="{rule}"` needs labels: a mask alone does not identify the subjects'
         )
-
-
-class _EachPairOnce(NamedTuple):
-    """The cells that are attempts, of a matrix of n templates."""
-
-    mask: np.ndarray  # uint8 (n, n), codes of `Mask`
-    comparisons: int  # number of cells off the diagonal that the scores do not leave out
-    other_orders: int  # number of these that are left out for the other order of their pair
-
-
-def _notes_on_left_out(once: _EachPairOnce, rule: str, codes: np.ndarray) -> list[Message]:
+    codes = scores.codes.gallery
+    has_names = scores.probe_names is not None or any(x in scores.probe_meta for x in NAME_COLUMNS)
+    n_before, decided_by = places_in_order(scores.probe_meta, len(codes), scores.probe_names)
+    may_be_impostor = np.full(len(codes), rule == "unordered")
+    order = np.argsort(n_before)
+    first_of_subject = order[np.unique(codes[order], return_index=True)[1]]
+    may_be_impostor[first_of_subject] = True
+    left_out = left_out_rows(scores, 0, len(codes))
+    if left_out is None:
+        left_out = np.zeros((len(codes), len(codes)), dtype=bool)
+    # The mask with one comparison of each pair.
+    mask = np.full(left_out.shape, Mask.IGNORE, dtype=np.uint8)
+    comparisons = 0  # cells off the diagonal that the scores do not leave out
+    other_orders = 0  # those that are left out for the other order of their pair
+    for i in range(len(codes)):
+        is_attempt = ~left_out[i]
+        is_attempt[i] = False
+        # The enrolled template is earlier, unless the comparison in this order is missing.
+        is_in_order = is_attempt & ((n_before < n_before[i]) | left_out[:, i])
+        is_genuine = codes == codes[i]
+        is_compared = is_in_order & (is_genuine | (may_be_impostor[i] & may_be_impostor))
+        mask[i, is_compared] = np.where(is_genuine, Mask.GENUINE, Mask.IMPOSTOR)[is_compared]
+        comparisons += int(is_attempt.sum())
+        other_orders += int(is_attempt.sum()) - int(is_in_order.sum())
+    # What is left out of all comparisons, and of the pairs that the rule asks for.
     templates_of_subject = np.bincount(codes)
     genuine_pairs = int((templates_of_subject * (templates_of_subject - 1)).sum()) // 2
     if rule == "unordered":
@@ -116,16 +91,23 @@ def _notes_on_left_out(once: _EachPairOnce, rule: str, codes: np.ndarray) -> lis
     else:
         subjects = int(np.count_nonzero(templates_of_subject))
         impostor_pairs = subjects * (subjects - 1) // 2
-    missing_genuine = genuine_pairs - int(np.count_nonzero(once.mask == Mask.GENUINE))
-    missing_impostor = impostor_pairs - int(np.count_nonzero(once.mask == Mask.IMPOSTOR))
+    missing_genuine = genuine_pairs - int(np.count_nonzero(mask == Mask.GENUINE))
+    missing_impostor = impostor_pairs - int(np.count_nonzero(mask == Mask.IMPOSTOR))
     missing = missing_genuine + missing_impostor
     compared = genuine_pairs + impostor_pairs - missing
     notes = []
-    if compared < once.comparisons:
-        others = once.comparisons - once.other_orders - compared
-        about = {"compared": compared, "orders": once.other_orders, "others": others}
-        notes.append(Message("pairs-left-out", comparisons=once.comparisons, rule=rule, **about))
+    if compared < comparisons:
+        others = comparisons - other_orders - compared
+        about = {"compared": compared, "orders": other_orders, "others": others}
+        notes.append(Message("pairs-left-out", comparisons=comparisons, rule=rule, **about))
     if missing:
         missing_by_class = {"genuine": missing_genuine, "impostor": missing_impostor}
         notes.append(Message("pairs-missing", rule=rule, **missing_by_class))
-    return notes
+    if rule == "first-impostors" and not decided_by:
+        notes.append(Message("first-by-order", what="impostor attempts"))
+    elif rule == "first-impostors" and decided_by in NUMBER_COLUMNS and not has_names:
+        probes, templates = np.nonzero(mask == Mask.IMPOSTOR)
+        in_order, reverse = scores.values[probes, templates], scores.values[templates, probes]
+        if not np.array_equal(in_order, reverse, equal_nan=True):
+            notes.append(Message("sides-by-order", column=decided_by))
+    return scores.with_mask(mask).with_remarks(*notes)

@@ -164,12 +164,18 @@ def _evaluated(
     protocol: str,
     card_options: Mapping[str, Any],
     interval: str | None,
-    options: dict[str, Any],
+    evaluation_options: Mapping[str, Any],
     *,
     worst_pairs: int | None,
 ) -> _Evaluated:
+    import xarray as xr
+
+    from bioeval.counting.thresholds import check_thresholds
+    from bioeval.evaluation import evaluate
+    from bioeval.results.failures import with_failures
     from bioeval.scores.people import has_quick_limits
-    from bioeval.tasks.card_scores import resolve_card
+    from bioeval.showing.nodes import with_asked_thresholds
+    from bioeval.tasks.card_scores import compared, galleries_of, resolve_card
 
     as_read, scores = system
     card_options = dict(card_options)
@@ -177,11 +183,37 @@ def _evaluated(
     if divided is not scores:
         scores = as_read = divided
     card = resolve(protocol, scores, card_options)
-    is_quick = has_quick_limits(scores) and not resolve_card(scores, card).has_folds
+    resolved = resolve_card(scores, card)
+    is_quick = has_quick_limits(scores) and not resolved.has_folds
     method = interval or ("people" if is_quick else "none")
-    tree = _evaluation(run, scores, card, None if method == "none" else method, options)
+
+    options = dict(evaluation_options)
+    thresholds = options.get("thresholds")
+    failures = {name: options.pop(name, 0.0) for name in ("fta", "fte")}
+    searched = resolved.open_set
+    has_curves = not (
+        resolved.has_folds
+        or {"reid", "gom"} & resolved.tasks.keys()
+        or (searched is not None and searched.gallery != "all")
+    )
+    if thresholds is not None and has_curves and galleries_of(scores, resolved) is None:
+        # Rows besides those of the curves, which plots draw.
+        options["extra_thresholds"] = check_thresholds(options.pop("thresholds"))
+    limits = run.interval(None if method == "none" else method)
+    tree = evaluate(scores, card, interval=limits, **options)
+    run.stages("checking the scores")
+    if thresholds is not None:
+        tree = with_asked_thresholds(tree, thresholds)
+    require_rates(tree, scores, card, thresholds is not None)
+    if any(failures.values()):
+        tree = with_failures(tree, **failures)
+
     if worst_pairs is not None:
-        tree = tree.assign(worst_pairs=_worst_pairs(run, as_read, card, worst_pairs))
+        from bioeval.studies.worst_pairs import worst_pairs as list_worst_pairs
+
+        run.stages("listing the worst pairs")
+        listed = list_worst_pairs(compared(as_read, card), worst_pairs)
+        tree = tree.assign(worst_pairs=xr.DataTree(listed))
     queries = _queries(tree["reid"].to_dataset(), scores) if options["per_query"] else None
     return _Evaluated(scores, card, tree, _findings(as_read, protocol), queries)
 
@@ -202,16 +234,6 @@ def _extras(run: Run, evaluated: Mapping[str, _Evaluated]) -> Extras:
         template = "{name:name}: {line}" if several else "{line}"
         lines += [say(template, name=name, line=line) for line in system.lines()]
     return Extras(records=records, lines=lines, draw=partial(_draw, run, evaluated))
-
-
-def _worst_pairs(run: Run, scores: Scores, card: Any, number: int) -> xr.DataTree:
-    import xarray as xr
-
-    from bioeval.studies.worst_pairs import worst_pairs
-    from bioeval.tasks.card_scores import compared
-
-    run.stages("listing the worst pairs")
-    return xr.DataTree(worst_pairs(compared(scores, card), number))
 
 
 def _queries(reid: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
@@ -276,38 +298,3 @@ def _systems_and_second(
         text = "several systems need files that hold scores with their labels, such as .npz"
         raise click.UsageError(f"{text}; {unlabelled[0]} does not")
     return [data], files[1]
-
-
-def _has_curves(scores: Scores, card: Any) -> bool:
-    """Whether rates over thresholds are counted that may have further rows."""
-    from bioeval.tasks.card_scores import galleries_of, resolve_card
-
-    resolved = resolve_card(scores, card)
-    if resolved.has_folds or resolved.reid is not None or resolved.gom is not None:
-        return False
-    searched = resolved.open_set
-    return galleries_of(scores, resolved) is None and (
-        searched is None or searched.gallery == "all"
-    )
-
-
-def _evaluation(
-    run: Run, scores: Scores, card: Any, method: str | None, evaluation_options: dict[str, Any]
-) -> xr.DataTree:
-    from bioeval.counting.thresholds import check_thresholds
-    from bioeval.evaluation import evaluate
-    from bioeval.results.failures import with_failures
-    from bioeval.showing.nodes import with_asked_thresholds
-
-    options = dict(evaluation_options)
-    thresholds = options.get("thresholds")
-    failures = {name: options.pop(name, 0.0) for name in ("fta", "fte")}
-    are_beside_curves = thresholds is not None and _has_curves(scores, card)
-    if are_beside_curves:  # rows besides those of the curves, which plots draw
-        options["extra_thresholds"] = check_thresholds(options.pop("thresholds"))
-    tree = evaluate(scores, card, interval=run.interval(method), **options)
-    run.stages("checking the scores")
-    if thresholds is not None:
-        tree = with_asked_thresholds(tree, thresholds)
-    require_rates(tree, scores, card, thresholds is not None)
-    return with_failures(tree, **failures) if any(failures.values()) else tree
