@@ -249,7 +249,6 @@ def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None = 
 
 
 def require_same(first: Scores, second: Scores) -> None:
-    """Raise :class:`DataError` unless two systems scored the same templates in the same order."""
     if first.layout != second.layout or first.shape != second.shape:
         raise DataError(
             f"the systems are not over the same data: the first is {first.layout} {first.shape}, "

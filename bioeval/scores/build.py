@@ -95,7 +95,6 @@ def as_ids(ids: Any, name: str = "distractor_ids") -> tuple[int | str, ...] | No
 
 
 def memory_attributes() -> Attributes:
-    """Return the attributes of scores that come from the option `memory_limit`."""
     limit = OPTIONS["memory_limit"]
     return {"_memory_limit": limit or MEMORY_LIMIT, "_limited": limit is not None}
 

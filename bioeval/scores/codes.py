@@ -375,7 +375,6 @@ class GalleryOrder:
 
     @cached_property
     def lines(self) -> BlockLines:
-        """The people of the gallery templates."""
         person = np.repeat(np.arange(len(self.subjects)), np.diff(self.starts))
         return BlockLines(self.subjects, person, starts=self.starts)
 

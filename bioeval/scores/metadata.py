@@ -57,7 +57,6 @@ def known_column(
 
 
 def known_texts(column: np.ndarray, name: str) -> set[str]:
-    """Return the distinct known values of a metadata column as text."""
     return set(map(str, column[~no_value(column, role_of(name))].tolist()))
 
 

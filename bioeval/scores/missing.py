@@ -60,7 +60,6 @@ def _is_word(cell: str | bytes, words: frozenset[str], role: Role) -> bool:
 
 
 def role_of(column: str) -> Role:
-    """Return the role of a metadata column by its name."""
     return "camera" if column.casefold() in CAMERA_COLUMNS else ""
 
 

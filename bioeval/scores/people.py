@@ -60,7 +60,6 @@ def has_quick_limits(scores: AnyScores) -> bool:
 
 
 def has_subjects(scores: ScoreData) -> bool:
-    """Whether a matrix has subjects, by labels or by a consistent mask, for identification."""
     return scores._labelled or scores._mask_is_consistent
 
 
@@ -168,7 +167,6 @@ def people_of_probes(scores: ScoreData) -> np.ndarray:
 
 
 def are_enrolled(scores: ScoreData) -> np.ndarray:
-    """Return which probes are of an enrolled person."""
     codes = scores.codes
     return (present(codes.gallery, len(codes.values)) & ~codes.no_person)[codes.probe]
 

@@ -271,7 +271,6 @@ def look_alike(spelt: list[list[Any]], column: str, number: int) -> list[Message
 
 
 def pairs_of_same(column: str) -> Message:
-    """Return the message that pairs of the same session, or of the same camera, are counted."""
     advice = f'reading the scores with `exclude="{column}"`'
     return Message("same-value-counted", column=column, advice=advice)
 

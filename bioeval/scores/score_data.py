@@ -381,7 +381,6 @@ AnyScores = TypeVar("AnyScores", bound=ScoreData)
 
 
 def require_scores(scores: Any, input_name: str = "scores") -> None:
-    """Raise :class:`DataError` unless `scores` are :class:`bioeval.Scores`."""
     if not isinstance(scores, ScoreData):
         raise DataError(
             f"{input_name} is {type(scores).__name__}; expected bioeval.Scores(values, labels, "

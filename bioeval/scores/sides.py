@@ -116,7 +116,6 @@ def keys_of(values: Any, axis: int = 0) -> Keys:
 
 
 def as_keys(index: Any) -> Keys:
-    """Return the values of an index as keys."""
     if getattr(index, "nlevels", 0) == 1 and index.dtype.kind in "iu" and not index.hasnans:
         return Keys(numbers=index)
     names = as_names(index)
