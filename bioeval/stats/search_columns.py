@@ -13,6 +13,7 @@ from bioeval.base.errors import Message, counted
 from bioeval.base.progress import stage
 from bioeval.counting.identification import Searches
 from bioeval.counting.left_out import LeftOut
+from bioeval.counting.operating_points import Attempts
 from bioeval.protocol.fields import ImpostorProbes, Ties
 from bioeval.results.support import independent_trials, searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
@@ -188,13 +189,10 @@ class SearchColumns:
         """
         hits = self.genuine.hits.up_to_rank(rank)
         if far is not None:
-            nearest = np.sort(self.impostor.hits.distance)
-            fars = np.searchsorted(nearest, nearest, side="right") / max(len(nearest), 1)
-            # The first threshold whose FAR is too high; NaN if there is none.
-            loose = np.append(nearest, np.nan)[(fars <= far).sum()]
-            hits = hits.select(
-                ~np.isnan(hits.distance) if np.isnan(loose) else hits.distance < loose
-            )
+            attempts = Attempts.with_failures(hits.distance, self.impostor.hits.distance)
+            too_loose = attempts.points.far_limits(np.array([far]))[0, 0]  # NaN if no score is
+            is_accepted = hits.distance < too_loose
+            hits = hits.select(~np.isnan(hits.distance) if np.isnan(too_loose) else is_accepted)
         return np.bincount(hits.person, hits.weight, minlength=len(self.genuine.attempts_of_each))
 
     def cms(self, ranks: np.ndarray) -> np.ndarray:

@@ -247,9 +247,8 @@ class JudgedAttempts:
             frr = attempts.errors_at(threshold)[1] / attempts.genuine_attempts
         else:
             first_beyond = attempts.points.far_limits(np.array([far]))[0, 0]
-            impostors = attempts.impostor.keys
-            accepted = impostors[: impostors.searchsorted(first_beyond)]
-            threshold = float(max(accepted, default=-np.inf))
+            _, largest = attempts.impostor.largest_below(first_beyond)
+            threshold = float(np.fmax(largest, -np.inf))
         far_reached = attempts.errors_at(threshold)[0] / attempts.impostor_attempts
         following = float(attempts.next_scores(threshold))
         return Operating(threshold, following, far_reached, far_reached, frr)
