@@ -683,12 +683,12 @@ class AttemptsOfParts(ErrorCurve):
         genuine = self.genuine
         starts = genuine.run_starts + np.arange(len(self.defined) + 1)
         # (p - parts,): the corner of each distinct genuine score, after reject-all of its part
-        is_score = np.ones(starts[-1], dtype=bool)
-        is_score[starts[:-1]] = False
-        corners = np.flatnonzero(is_score)
+        corners: slice | np.ndarray = slice(1, None)
+        if len(starts) > 2:
+            corners = np.delete(np.arange(starts[-1]), starts[:-1])
 
         def after(of_reject_all: Any, of_scores: np.ndarray) -> np.ndarray:
-            of_corners = np.empty(len(is_score), of_scores.dtype)
+            of_corners = np.empty(starts[-1], of_scores.dtype)
             of_corners[starts[:-1]] = of_reject_all
             of_corners[corners] = of_scores
             return of_corners
