@@ -275,10 +275,10 @@ def cheapest(curve: Corners, accept: np.ndarray, reject: np.ndarray) -> np.ndarr
     `accept` and `reject` are the costs of a false accept and of a false reject. Costs that are
     nearly equal are compared without rounding.
     """
-    of_fa, of_fr = map(curve.repeated, rounded_weights(accept, reject))
+    of_fa, of_fr = (repeated(x, curve.starts) for x in rounded_weights(accept, reject))
     cost = of_fa * curve.fa + of_fr * curve.fr
     least = np.minimum.reduceat(cost, curve.starts[:-1])
-    near_least = np.flatnonzero(cost <= curve.repeated(least * (1 + 1e-12)))
+    near_least = np.flatnonzero(cost <= repeated(least * (1 + 1e-12), curve.starts))
     bounds = near_least.searchsorted(curve.starts)
     best = near_least[bounds[:-1]]
     for part in np.flatnonzero(bounds[1:] - bounds[:-1] > 1).tolist():
@@ -315,22 +315,6 @@ def normalised_cost(least: np.ndarray, costs: np.ndarray) -> np.ndarray:
     """
     trivial = trivial_cost(*np.transpose(costs))
     return np.where(trivial > 0, least / np.where(trivial > 0, trivial, 1), np.nan)
-
-
-def least_costs(
-    curve: Corners, costs: np.ndarray, genuine: np.ndarray, impostor: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least costs of each part, (parts, costs), and their strictest points.
-
-    The rows of `costs` are (p, c_miss, c_fa), where p is the proportion of genuine attempts
-    expected in use; see :func:`mean_cost`. The attempts (parts,) must not be 0.
-    """
-    best = np.empty((len(genuine), len(costs)), dtype=np.int64)
-    least = np.empty(best.shape)
-    for k, row in enumerate(costs.tolist()):  # perhaps fractions
-        point = best[:, k] = cheapest(curve, *weights_of_errors(row, genuine, impostor))
-        least[:, k] = mean_cost(row, curve.fa[point] / impostor, curve.fr[point] / genuine)
-    return least, best
 
 
 # Up to this number, all whole numbers are float64.
@@ -395,9 +379,6 @@ class Corners:
     def crossed(self) -> np.ndarray:
         """Whether FAR >= FRR, (p,)."""
         return crossed(self.fa, self.fr, self.genuine, self.impostor)
-
-    def repeated(self, of_parts: np.ndarray) -> np.ndarray:
-        return repeated(of_parts, self.starts)
 
 
 def repeated(of_parts: np.ndarray, starts: np.ndarray) -> np.ndarray:
@@ -615,14 +596,11 @@ class AttemptsOfParts(ErrorCurve):
         if genuine.weights is not None:  # the sum of the weights is a whole number
             self.genuine_attempts = np.rint(self.genuine_attempts).astype(np.int64)
         self.impostor_attempts = impostor.attempts + missed_impostors
+        self.defined = (self.genuine_attempts > 0) & (self.impostor_attempts > 0)
         # (parts,): denominators, not 0.
         self._genuine = np.maximum(self.genuine_attempts, 1)
         self._impostor = np.maximum(self.impostor_attempts, 1)
         self.denominators = self._genuine, self._impostor
-
-    @cached_property
-    def defined(self) -> np.ndarray:
-        return (self.genuine_attempts > 0) & (self.impostor_attempts > 0)
 
     @classmethod
     def of_lists(
@@ -796,8 +774,15 @@ class AttemptsOfParts(ErrorCurve):
         The rows of `costs` are (p, c_miss, c_fa), where p is the proportion of genuine attempts
         expected in use; costs and thresholds are (parts, costs).
         """
-        least, best = least_costs(self.corners, costs, self._genuine, self._impostor)
-        return self.where_defined(least), self.where_defined(self.corners.threshold[best])
+        curve, attempts = self.corners, (self._genuine, self._impostor)
+        best = np.empty((len(self.defined), len(costs)), dtype=np.int64)
+        least = np.empty(best.shape)
+        for k, row in enumerate(costs.tolist()):  # perhaps fractions
+            point = best[:, k] = cheapest(curve, *weights_of_errors(row, *attempts))
+            least[:, k] = mean_cost(
+                row, curve.fa[point] / self._impostor, curve.fr[point] / self._genuine
+            )
+        return self.where_defined(least), self.where_defined(curve.threshold[best])
 
     def optimum(self, variable: Variable) -> tuple[np.ndarray, np.ndarray]:
         """Return the best value of a function of FAR and FRR in each part, and its threshold."""
@@ -822,8 +807,8 @@ class AttemptsOfParts(ErrorCurve):
         far, frr = np.empty((2, *is_point.shape))
         far.T[:] = np.where(failed, self.impostor.attempts / self._impostor, 1.0)
         frr.T[:] = np.where(failed, curve.fr[curve.starts[1:] - 1] / self._genuine, 0.0)
-        far[is_point] = curve.fa / curve.repeated(self._impostor)
-        frr[is_point] = curve.fr / curve.repeated(self._genuine)
+        far[is_point] = curve.fa / repeated(self._impostor, curve.starts)
+        frr[is_point] = curve.fr / repeated(self._genuine, curve.starts)
         return far.T, frr.T
 
     def auc(self) -> np.ndarray:
@@ -840,7 +825,7 @@ class AttemptsOfParts(ErrorCurve):
         at_score[1:] = curve.fr[:-1] - curve.fr[1:]
         at_score[curve.starts[:-1]] = 0
         accepted = curve.below + curve.fa
-        pairs = pairs_won(at_score, accepted, 2 * curve.repeated(impostors))
+        pairs = pairs_won(at_score, accepted, 2 * repeated(impostors, curve.starts))
         twice_the_pairs = np.add.reduceat(pairs, curve.starts[:-1])  # (parts,)
         twice_the_pairs += (2 * self.genuine.attempts + self.missed) * self.missed_impostors
         all_pairs = 2 * self._genuine.astype(object) * self._impostor  # perhaps beyond int64

@@ -128,7 +128,11 @@ def point_values(
     error = attempts.equal_error()
     values = error.values()
     if wanted.every_score:
-        values |= _of_every_score(attempts, wanted.optima)
+        values["eer_hull"] = attempts.hull_equal_error()
+        values["auc"] = attempts.auc()
+        values["d_prime"] = attempts.d_prime()
+        for x in wanted.optima:
+            values[x.name], values[x.threshold] = attempts.optimum(x)
     # The points at FAR targets, at a FAR of 0 and at an FRR of 0.
     frr, threshold = attempts.at_far(np.append(0.0, wanted.targets))
     zero_frr, zero_frr_threshold = attempts.zero_frr()
@@ -145,7 +149,9 @@ def point_values(
     if symmetric is not None:
         values["impostor_pairs"] = independent.astype(np.int64)
     if wanted.every_score and len(wanted.costs):
-        values |= _at_least_costs(attempts, wanted.costs)
+        least, threshold = attempts.least_costs(wanted.costs)
+        values["min_dcf"] = normalised_cost(least, wanted.costs)
+        values |= {"min_cost": least, OF_COSTS: threshold}
     if len(wanted.frr_targets):
         at_frr = attempts.far_at_frr(wanted.frr_targets)
         values["far_at_frr"], values["threshold_at_frr"] = at_frr
@@ -158,22 +164,6 @@ def point_values(
     return error, values | (
         {f"{name}_next": scores.reshape(x.shape) for (name, x), scores in scores_by_name}
     )
-
-
-def _of_every_score(attempts: AttemptsOfParts, optima: Sequence[Variable]) -> dict[str, np.ndarray]:
-    values = {
-        "eer_hull": attempts.hull_equal_error(),
-        "auc": attempts.auc(),
-        "d_prime": attempts.d_prime(),
-    }
-    for variable in optima:
-        values[variable.name], values[variable.threshold] = attempts.optimum(variable)
-    return values
-
-
-def _at_least_costs(attempts: AttemptsOfParts, costs: np.ndarray) -> dict[str, np.ndarray]:
-    least, threshold = attempts.least_costs(costs)
-    return {"min_dcf": normalised_cost(least, costs), "min_cost": least, OF_COSTS: threshold}
 
 
 #: The rules that choose a threshold.
