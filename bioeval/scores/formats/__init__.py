@@ -296,26 +296,21 @@ class FileFormat(NamedTuple):
     holds: str
 
 
-#: The formats by the word of the argument `format`.
+_ARRAYS = "scores, pairs, embeddings or top-K lists, with labels and metadata"
+_NPY = "a matrix of scores, or embeddings. Labels are in CSV files beside it"
+_MAT = "what a .npz file holds, and the usual layout of re-identification features"
+_NUMBERS = (
+    "a matrix of numbers alone, or with a metric an embedding a row, of up to 1,000 columns; "
+    "labels are given as files"
+)
+_LIST = "a list of pairs with a score on each line, with the names of its columns, or by a preset"
+_TEXT = "a text with a score on each line (a matrix of scores is .npy or .npz)"
+
+#: The formats of files by their names.
 FORMATS = {
-    "npz": FileFormat(
-        FileKind.ZIP,
-        "a .npz file",
-        (".npz",),
-        "scores, pairs, embeddings or top-K lists, with labels and metadata",
-    ),
-    "npy": FileFormat(
-        FileKind.NPY,
-        "a .npy file",
-        (".npy",),
-        "a matrix of scores, or embeddings. Labels are in CSV files beside it",
-    ),
-    "mat": FileFormat(
-        FileKind.MAT,
-        "a MATLAB file",
-        (".mat",),
-        "what a .npz file holds, and the usual layout of re-identification features",
-    ),
+    "npz": FileFormat(FileKind.ZIP, "a .npz file", (".npz",), _ARRAYS),
+    "npy": FileFormat(FileKind.NPY, "a .npy file", (".npy",), _NPY),
+    "mat": FileFormat(FileKind.MAT, "a MATLAB file", (".mat",), _MAT),
     "h5": FileFormat(
         FileKind.HDF5, "an HDF5 file", (".h5", ".hdf5"), "what a .npz file holds, in HDF5"
     ),
@@ -326,18 +321,9 @@ FORMATS = {
         "a list of pairs, or a matrix, as a table of Parquet",
     ),
     "matrix-text": FileFormat(
-        FileKind.TEXT,
-        "a text of numbers alone, a matrix of scores",
-        (),
-        "a matrix of numbers alone, or with a metric an embedding a row, of up to 1,000 columns; "
-        "labels are given as files",
+        FileKind.TEXT, "a text of numbers alone, a matrix of scores", (), _NUMBERS
     ),
-    "text": FileFormat(
-        FileKind.TEXT,
-        "a text with a score on each line (a matrix of scores is .npy or .npz)",
-        (".csv",),
-        "a list of pairs with a score on each line, with the names of its columns, or by a preset",
-    ),
+    "text": FileFormat(FileKind.TEXT, _TEXT, (".csv",), _LIST),
 }
 
 

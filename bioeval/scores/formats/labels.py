@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -132,16 +132,10 @@ class SideLabels:
 # ------------------------------------------------------------------------- CSV
 
 
-class _Table(NamedTuple):
-    """The columns of a CSV file as text; ``""`` is a column without a name."""
+def _read_csv(path: Path, known_names: Sequence[str]) -> tuple[dict[str, np.ndarray], str | None]:
+    """Return the columns of a CSV file as text, and the first one with a known name.
 
-    columns: dict[str, np.ndarray]
-    known: str | None  # the first column with a known name
-
-
-def _read_csv(path: Path, known_names: Sequence[str]) -> _Table:
-    """Read a CSV file; among several columns ``""`` is the index that pandas wrote.
-
+    Among several columns ``""`` is the index that pandas wrote.
     A single column has a header only if the first cell is a known name, or a name of
     `LABEL_COLUMNS`; otherwise the column is called ``""``, and is known.
     """
@@ -165,7 +159,7 @@ def _read_csv(path: Path, known_names: Sequence[str]) -> _Table:
         name: text_array([*as_integers(cells[i])], f"{path}: {name}")
         for i, name in enumerate(names)
     }
-    return _Table(columns, None if known is None else names[known])
+    return columns, None if known is None else names[known]
 
 
 def read_labels(

@@ -221,8 +221,6 @@ class TemplatePattern:
             raise DataError(
                 f'`subject_from="{text}"` is not a regular expression: {error}'
             ) from None
-        #: The names of groups that are metadata.
-        self.metadata = [name for name in self.pattern.groupindex if name != "subject"]
         names = self.pattern.groupindex
         has_only_metadata = bool(names) and "subject" not in names
         if self.pattern.groups == 0 or has_only_metadata:
@@ -240,7 +238,7 @@ class TemplatePattern:
         Groups without names are the subject together.
         """
         by_group = dict[str, dict[str, str]]()
-        for group in ("subject", *self.metadata):
+        for group in dict.fromkeys(("subject", *self.pattern.groupindex)):
             matched = dict[str, str]()
             for name in names:
                 match = self.pattern.search(name)

@@ -285,32 +285,25 @@ def _storable(array: Any, input_name: str, path: Path) -> np.ndarray:
 def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
     """Yield the attempts of single-template verification in blocks of lines, as columns.
 
-    Side a is enrolled, side b the probe.
+    Side a is enrolled, side b the probe. The name of the column of scores declares their kind.
     """
-    # The name of the column of scores declares their kind.
     score = scores.kind if scores.kind != "order" else "score"
-    blocks = _blocks_of_pairs if scores.layout == "pairs" else _blocks_of_matrix
-    for block in blocks(scores, score):
-        yield {name: column.tolist() for name, column in block.items()}
-
-
-def _blocks_of_pairs(scores: Scores, score: str) -> Iterator[dict[str, np.ndarray]]:
-    columns = {score: scores.values, "genuine": scores.genuine.astype(int)}
-    if scores.pair_subjects is not None:
-        for side, subjects in zip("ab", _subjects(scores), strict=True):
-            columns[f"subject_{side}"] = _words(subjects)
-    if (listed := scores.pairs.templates) is not None:
-        names = _words(as_objects(listed.values))
-        columns |= {"template_a": names[listed.a], "template_b": names[listed.b]}
-    if scores.pair_folds is not None:
-        columns["fold"] = _words(scores.pair_folds)
-    for low in range(0, len(scores.values), _LINES_AT_ONCE):
-        yield {name: column[low : low + _LINES_AT_ONCE] for name, column in columns.items()}
-
-
-def _blocks_of_matrix(scores: Scores, score: str) -> Iterator[dict[str, np.ndarray]]:
-    probe_count, gallery_count = scores.shape
+    if scores.layout == "pairs":
+        columns = {score: scores.values, "genuine": scores.genuine.astype(int)}
+        if scores.pair_subjects is not None:
+            for side, subjects in zip("ab", _subjects(scores), strict=True):
+                columns[f"subject_{side}"] = _words(subjects)
+        if (listed := scores.pairs.templates) is not None:
+            names = _words(as_objects(listed.values))
+            columns |= {"template_a": names[listed.a], "template_b": names[listed.b]}
+        if scores.pair_folds is not None:
+            columns["fold"] = _words(scores.pair_folds)
+        for low in range(0, len(scores.values), _LINES_AT_ONCE):
+            rows = slice(low, low + _LINES_AT_ONCE)
+            yield {name: column[rows].tolist() for name, column in columns.items()}
+        return
     codes = scores.codes
+    probe_count, gallery_count = scores.shape
     gallery, probes = map(_words, _subjects(scores))
     step = max(1, _LINES_AT_ONCE // gallery_count)
     for low in range(0, probe_count, step):
@@ -323,7 +316,7 @@ def _blocks_of_matrix(scores: Scores, score: str) -> Iterator[dict[str, np.ndarr
         block = {score: values, "genuine": genuine.astype(int)}
         if scores._labelled:
             block |= {"subject_a": gallery[column], "subject_b": probes[low + row]}
-        yield block
+        yield {name: cells.tolist() for name, cells in block.items()}
 
 
 def _subjects(scores: Scores) -> list[np.ndarray]:
