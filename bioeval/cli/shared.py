@@ -80,10 +80,11 @@ _READING = option_group(
         callback=joined_entries,
     ),
     option_of("load", "--lists KEY=VALUE", ENTRIES, multiple=True, callback=_of_lists),
-    option(
+    option_of(
+        "load",
         "--format FORMAT",
-        "The columns of lists without a header: asvspoof, bob, ijb, kaldi, lfw, pyeer, trec or "
-        "voxceleb.",
+        str,
+        more=": asvspoof, bob, ijb, kaldi, lfw, pyeer, trec or voxceleb.",
     ),
     option_of(
         "load",

@@ -194,9 +194,9 @@ def load(
     shared : bool, optional
         Whether equal names on both sides are one template, as for :class:`Scores`.
     format : str, optional
-        The columns of lists without a header: of the file, its `trials` and the `labels` of IJB.
-        One of ``"asvspoof"``, ``"bob"``, ``"ijb"``, ``"kaldi"``, ``"lfw"``, ``"pyeer"``,
-        ``"trec"`` and ``"voxceleb"``, which ``bioeval convert --list`` describes.
+        The columns of lists without a header. The lists are the file, its `trials` and the
+        `labels` of IJB. One of ``"asvspoof"``, ``"bob"``, ``"ijb"``, ``"kaldi"``, ``"lfw"``,
+        ``"pyeer"``, ``"trec"`` and ``"voxceleb"``, which ``bioeval convert --list`` describes.
 
     Returns
     -------
