@@ -624,7 +624,9 @@ def parts_in_words(dataset: xr.Dataset) -> Iterator[Text]:
         divisions = "{repeats:count divisions} into "
         divided = divisions * (dataset.sizes["repeat"] > 1) + "{folds:count folds}"
     sizes: dict[str, Any] = {"repeats": dataset.sizes["repeat"], "folds": dataset.sizes["fold"]}
-    text = f"{divided}; {{sizes_are_of}}: {{train}} in training, {{test}} in test"
+    validates = str(dataset.attrs.get("chosen_on", "")).startswith("the validation")
+    part = "validation" if validates else "training"
+    text = f"{divided}; {{sizes_are_of}}: {{train}} in {part}, {{test}} in test"
     subjects = dataset.variables["subjects"]
     parts = dataset.variables["part"].values.tolist()
     for part in ("train", "test"):

@@ -124,8 +124,8 @@ not-all-against-all!: the matrix does not look like one of all templates against
     comparison
 half-matrix!: all values on one side of the diagonal are the same, so half of the comparisons are
     not scores: give the whole matrix (D + D.T if this half is 0), or exclude this half with a mask
-exclusion-without-effect!: the exclusion {exclusion:name} leaves out no comparison: check whether
-    both sides spell its values alike
+exclusion-without-effect!: the exclusion {exclusion:name} leaves out no comparison: check the values
+    of its column, and their spelling
 values-look-alike!: {values:count} of {of:count values} of {column:name} differ from another value
     only in case, spaces, Unicode form (NFC, NFD), or leading or trailing zeros, and are treated as
     different values
@@ -175,15 +175,16 @@ too-few-templates: {genuine:count} genuine and {impostor:count impostor attempts
 only-genuine-pairs-listed: the {pairs:count pairs} in {file:name} are genuine, and all other pairs
     are impostor pairs
 lines-left-out: {lines:count lines} of {file:name} left out: they have {have}
-arrays-left-out: the arrays {arrays:names} are not used as metadata; metadata have one value per
-    template, and names that begin with probe_ or gallery_ where the sides differ
+arrays-left-out: not used as metadata: {arrays:names}; metadata have one value per template, and
+    names that begin with probe_ or gallery_ where the sides differ
 columns-left-out: columns that differ within a template whose embeddings are averaged are left out
     of the metadata: {columns:names}
 taken-in-order: {named} have {keys}, and {unnamed} have none: both are assumed to be in the same
     order
 in-order-of-trials: the scores are assumed to be in the order of the trials in {file:name}; check
     this, because a shifted list gives error rates near chance
-no-attempt!: no {what}: {rates:terms} are not defined (NaN); check the labels of both sides
+no-attempt!: no {what}: {rates:terms} are not defined (NaN); check the labels of both sides, or the
+    classes of pairs
 probes-without-mate: {probes:count probes} without a usable mate in the gallery left out{where}
 fewer-templates-than-enrolled: {subjects:count subjects} with fewer than {templates:count
     templates}: all of their templates are enrolled
@@ -264,10 +265,10 @@ values-of-failures: {comparisons:counts} of {compared:amounts} have the score {v
     attempt) or `nan="reject"`, or mask them
 templates-repeated: {templates:count templates} more than once (equal rows or columns){labels};
     correct the labels, or leave the copies out
-copies-of-one: {copies:amounts} of one label {at}: these are copies rather than attempts; leave them
+copies-of-one: {copies:amounts}[ of {label}] {at}: these are copies rather than attempts; leave them
     out
-copies-of-two: {copies:amounts} {at} of a template with another label: look at these templates, and
-    correct their labels or leave copies out
+copies-of-two: {copies:amounts} {at}[ of {label}]: look at these templates, and correct their labels
+    or leave copies out
 # Comparisons of systems
 not-in-common: {what} that some systems lack are left out: {left_out:counts}
 measures-not-defined: measures left out, because some systems lack them: {measures:names}
@@ -300,8 +301,8 @@ systems-of-other-scales!: the scores of {narrow:name} are from {narrow_low:digit
 trained-on-same-scores!: the fusion was trained on the scores that it is applied to, so the results
     are optimistic; train it on scores of other people
 # Folds and repeated partitions
-undefined-in-parts!: {what:template} not defined (NaN) in {where}: {why}; divide by subject, into
-    fewer parts
+undefined-in-parts!: [{what:template}][{measures:measures}] not defined (NaN) in {where}: {why};
+    make fewer parts, by subject, or give more people
 ties-in-partitions: equal scores decide the rank of {tied:count} of {probes:count probes} in
     {number:count} partitions, by the rule of ties; ties = optimistic and ties = pessimistic give
     the range
@@ -311,7 +312,7 @@ one-part!: there is only one {unit}: no interval and no standard deviation; divi
     than once
 pairs-across-parts: each division into folds leaves {pairs:count pairs} of subjects in different
     parts untested, and tests {tested:count}; fewer folds test more
-galleries-of-different-sizes: a search of a test part is among {test:range} people (in training,
+galleries-of-different-sizes: a search of a test part is among {test:range} people (in {part},
     among {train:range}), and more people make more errors: compare these rates only with rates
     among as many people
 subjects-in-both-parts!: up to {subjects:count subjects} of a test part are in its training part,

@@ -185,7 +185,7 @@ def _measures(measures: Sequence[Mapping[str, Any]], _: str) -> Enumeration:
     """
     labels: list[Text] = []
     for _name, group in itertools.groupby(
-        measures, lambda measure: (measure["measure"], "target" in measure)
+        measures, lambda x: (x["measure"], "target" in x, x.get("rank"))
     ):
         members = list(group)
         if "target" in members[0]:

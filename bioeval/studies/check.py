@@ -1034,10 +1034,14 @@ def _copies(
     if not len(indices):
         return _passed("zero-distance")
     copy = "distance 0" if kind == "distance" else "similarity 1"
+    label = {"label": "a template with another label" if under_two_labels else "one label"}
+    if noun == "pairs":  # whose classes may be known without labels
+        noun, label = f"{'impostor' if under_two_labels else 'genuine'} pairs", {}
     message = Message(
         "copies-of-two" if under_two_labels else "copies-of-one",
         copies={noun: len(indices)},
         at=f"within {limit:.3g} of {copy}" if limit else f"at {copy}",
+        **label,
     )
     # Comparisons under one label may be as near without being copies if half of all are, or if
     # scores are a lattice, where 0 is an ordinary distance.

@@ -529,7 +529,8 @@ def _rates(groups: Groups, counts: FoldCounts, chosen: ChosenThreshold) -> xr.Da
         }
         remarks.append(Message("rates-of-groups-undefined", **about, groups=labels.tolist()))
     else:
-        by_rate = (("{frr}", frr[:-1], "genuine"), ("{far}", far_within, "impostor"))
+        within = " within groups" if of_people else ""
+        by_rate = (("{frr}", frr[:-1], "genuine"), ("{far}" + within, far_within, "impostor"))
         for rate, rates, attempts in by_rate:
             if np.isnan(rates).any():
                 about = {"what": f"{rate} is", "why": f"groups without {attempts} attempts"}

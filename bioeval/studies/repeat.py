@@ -169,36 +169,48 @@ def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
         if has_no_attempt.any():
             missing = int(has_no_attempt.sum())
             reason = "no query has a match"
-            yield undefined_in_parts(["all rates"], missing, partitions, "partition", reason)
+            yield undefined_in_parts("all rates", missing, partitions, "partition", reason)
     if "tied" in numbers and (tied := int(np.nansum(numbers["tied"]))):
         probes = int(np.nansum(numbers[genuine if genuine in numbers else "queries"]))
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=partitions)
-    undefined = _undefined_measures(scalars, has_no_attempt)
+    task = "verification" if node.startswith("verification") else "identification"
+    undefined, most = _undefined_measures(scalars, has_no_attempt, task)
     if undefined:
         reason = "a rank may be beyond the gallery, and a class may have scores that are all alike"
-        most = max(undefined.values())
-        yield undefined_in_parts([*undefined], most, partitions, "partition", reason)
+        yield undefined_in_parts(undefined, most, partitions, "partition", reason)
 
 
-def _undefined_measures(scalars: Scalars, has_no_attempt: np.ndarray) -> dict[str, int]:
-    """Return in how many partitions a measure is NaN though all classes have attempts.
+def _undefined_measures(
+    scalars: Scalars, has_no_attempt: np.ndarray, task: str
+) -> tuple[list[dict[str, Any]], int]:
+    """Return measures that are NaN though all classes have attempts, and in how many partitions.
 
-    The measures are named with their labels: ``frr_at_far at far_target 0.01``.
+    The measures are arguments of a message, with their labels and places.
     """
     arrays, labels = scalars.arrays(), scalars.labels
-    measures = [name for name, x in averaged_over_folds().items() if x.label and not x.detail]
-    undefined: dict[str, int] = {}
-    for name in filter(arrays.__contains__, (*measures, "min_dcf", "cmc", *QUERY_MEANS)):
+    shown = {name: x.label for name, x in averaged_over_folds().items() if x.label and not x.detail}
+    undefined: list[dict[str, Any]] = []
+    most = 0
+    for name in filter(
+        arrays.__contains__, dict.fromkeys((*shown, "min_dcf", "cmc", *QUERY_MEANS))
+    ):
         dims, values = arrays[name]
         if "threshold" in dims:
             continue
-        for index in np.ndindex(values.shape[1:]):
+        for reverse in np.ndindex(values.shape[:0:-1]):  # the targets of a rank together
+            index = reverse[::-1]
             missing = int((np.isnan(values[(slice(None), *index)]) & ~has_no_attempt).sum())
             if missing:
                 pairs = zip(dims[1:], index, strict=True)
-                texts = [f"{dim} {labels[dim][k]}" for dim, k in pairs if dim in labels]
-                undefined[" at ".join((name, *texts))] = missing
-    return undefined
+                places = {
+                    dim.replace("far_", "").replace("frr_", ""): labels[dim][k].item()
+                    for dim, k in pairs
+                    if dim in labels
+                }
+                about = {"measure": name, "label": shown.get(name, name), "task": task}
+                undefined.append(about | places)
+                most = max(most, missing)
+    return undefined, most
 
 
 def _messages_on_support(

@@ -281,13 +281,17 @@ def _attributes(options: FoldOptions, splitter: Any, kind: Kind) -> dict[str, An
     if options.task == "open_set":
         attrs["impostors"] = options.search.impostors
     if options.task != "closed_set" and options.rule.name != "none":
-        unit = "fold"
-        validates = type(splitter).__name__ == "TrainValidationTest"
-        if isinstance(splitter, partition.Experiment):
-            unit, validates = "repeat", bool(splitter.validation)
-        part = "validation" if validates else "training"
-        attrs |= options.rule.attrs(f"the {part} part of each {unit}")
+        unit = "repeat" if isinstance(splitter, partition.Experiment) else "fold"
+        attrs |= options.rule.attrs(f"the {_first_part(splitter)} part of each {unit}")
     return attrs
+
+
+def _first_part(splitter: Any) -> str:
+    """Return what the part beside the test part is: training or validation."""
+    validates = type(splitter).__name__ == "TrainValidationTest"
+    if isinstance(splitter, partition.Experiment):
+        validates = bool(splitter.validation)
+    return "validation" if validates else "training"
 
 
 def _messages(
@@ -315,7 +319,8 @@ def _messages(
         is_apart = np.abs(sizes[:, 0] - sizes[:, 1]) > ALIKE * sizes.max(axis=1)
         if sizes[:, 0].any() and is_apart.any():
             train, test = (np.unique(x).tolist() for x in sizes.T)
-            yield Message("galleries-of-different-sizes", train=train, test=test)
+            first = _first_part(plan.splitter)
+            yield Message("galleries-of-different-sizes", part=first, train=train, test=test)
     skipped = int(values["skipped"][:, 1].sum()) if "skipped" in values else 0
     if skipped and about.layout != "all-against-all":
         yield Message("probes-without-mate", probes=skipped, where=" of the test part")
@@ -343,7 +348,7 @@ def _messages(
             searched=searched,
         )
         for message in messages:
-            yield message.concerning(options.in_words, "the smallest test part")
+            yield message.concerning(f"smallest test part ({options.in_words})")
     if "tied" in values and (tied := int(values["tied"].sum())):
         probes = int(attempts["genuine_attempts"].sum())
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=splits)
@@ -365,7 +370,7 @@ def _messages_on_rates(
             reason = "there are no attempts to choose a threshold on"
             if "defined" in values and all(values[x][undefined, 0].all() for x in attempts):
                 reason = f"too many comparisons failed for {options.rule.words}"
-            yield undefined_in_parts([f"{{{name}}}"], missing, len(rate), unit, reason)
+            yield undefined_in_parts(f"{{{name}}}", missing, len(rate), unit, reason)
     if options.interval.method != "nadeau-bengio":
         return
     # A rate without spread has no interval; of a curve over ranks, each rank by itself.
@@ -398,7 +403,7 @@ def parts_without_attempts(
             if missing:
                 rates = f"rates of {role} attempts"
                 reason = f"there is no {role} attempt"
-                yield undefined_in_parts([rates], missing, number, unit, reason)
+                yield undefined_in_parts(rates, missing, number, unit, reason)
 
 
 def support_of_parts(
@@ -424,14 +429,17 @@ def support_of_parts(
 
 
 def undefined_in_parts(
-    what: Sequence[str], missing: int, number: int, unit: str, why: str
+    what: str | list[dict[str, Any]], missing: int, number: int, unit: str, why: str
 ) -> Message:
-    """Return the message that rates are not defined in `missing` of a `number` of parts."""
-    rates = ", ".join(what)
+    """Return the message that rates are not defined in `missing` of a `number` of parts.
+
+    `what` are the rates in words, or measures with their places.
+    """
+    rates = {"what" if isinstance(what, str) else "measures": what}
     where = f"{missing:,} of {number:,} {unit}s, so means are over the others"
     if missing == number:
         where = f"any {unit}"
-    about = {"what": rates, "missing": missing, "number": number, "where": where}
+    about = {**rates, "missing": missing, "number": number, "where": where}
     return Message("undefined-in-parts", **about, why=why)
 
 

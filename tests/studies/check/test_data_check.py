@@ -66,6 +66,7 @@ def test_samples():
     assert one_subject.severity == "error" and one_subject.code == "labels-doubtful"
     mates_alone = be.check_data(be.Scores.from_pairs(np.arange(9.0), np.ones(9)))
     assert mates_alone["samples"].severity == "error"
+    assert "1 genuine pair at distance 0" in mates_alone["zero-distance"].message
     some_unenrolled = checked(distances()[:80, 40:], WHO[:80], WHO[40:])["samples"]
     assert (
         some_unenrolled.severity == "ok"

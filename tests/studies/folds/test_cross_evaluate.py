@@ -363,6 +363,18 @@ def test_galleries_of_different_sizes_are_said(task):
     halves = be.partition.SubjectShuffleSplit(2, test_size=0.5, random_state=0)
     of_equal_galleries = be.cross_evaluate(equal, halves, task=task)
     assert "galleries-of-different-sizes" not in codes(of_equal_galleries)
+    three_parts = be.partition.TrainValidationTest(0.25, 0.5, random_state=0)
+    ds = be.cross_evaluate(equal, three_parts, task=task)
+    assert arguments(ds, "galleries-of-different-sizes")["part"] == "validation"
+
+
+def test_the_part_on_which_a_threshold_is_chosen_is_named(capsys):
+    three_parts = be.partition.TrainValidationTest(0.25, 0.5, random_state=0)
+    ds = be.cross_evaluate(be.simulate(20, 3), three_parts, threshold="eer", far_targets=[0.001])
+    be.show(ds)
+    printed = capsys.readouterr().out
+    assert "in validation, 10 in test" in printed and "training" not in printed
+    assert "smallest test part (verification, single-template): FRR at FAR" in printed
 
 
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])

@@ -466,7 +466,12 @@ def test_every_number_that_is_not_defined_has_a_message():
     assert (message["what"], message["missing"], message["number"]) == ("all rates", 1, 2)
     tree = be.repeat(be.simulate(8, 2, random_state=0), [np.arange(4), np.arange(16)])
     by_code = {x.code: x.arguments for x in be.messages(tree["closed_set"])}
-    assert by_code["undefined-in-parts"]["what"] == "cms at rank 5, cms at rank 10"
+    measures = by_code["undefined-in-parts"]["measures"]
+    assert [(x["measure"], x["rank"]) for x in measures] == [("cms", 5), ("cms", 10)]
+    sentence = next(
+        x.sentence for x in be.messages(tree["closed_set"]) if "measures" in x.arguments
+    )
+    assert sentence.startswith("CMS, rank 5; CMS, rank 10 not defined (NaN) in 1 of 2 partitions")
     assert by_code["undefined-in-parts"]["missing"] == 1
 
 

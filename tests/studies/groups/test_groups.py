@@ -197,7 +197,7 @@ def test_rates_that_groups_do_not_have_are_said():
     }
     assert said == {
         "{frr} is": ("groups without genuine attempts", ["b", "c"]),
-        "{far} is": ("groups without impostor attempts", ["b", "c"]),
+        "{far} within groups is": ("groups without impostor attempts", ["b", "c"]),
     }
     undefined = be.by_group(be.Scores(values, [1, 2, 3], [4, 5, 6]), (["a"] * 3, ["b"] * 3))
     assert arguments(undefined, "rates-of-groups-undefined")["what"] == "rates are"

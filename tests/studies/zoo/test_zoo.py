@@ -9,7 +9,7 @@ import pytest
 import strategies
 from hypothesis import given, strategies as st
 from named_arguments import raises_about
-from result_messages import arguments
+from result_messages import arguments, codes
 from scipy import stats
 
 import bioeval as be
@@ -264,6 +264,16 @@ def test_the_least_p_value_and_subjects_left_out():
         goat_test(np.c_[np.ones(9), np.arange(9.0)], size, 99, stream()),
     ):
         assert math.isnan(equal_scores.correlation) and equal_scores.p == 1
+
+
+def test_failed_comparisons_are_no_infinite_scores():
+    values = np.array(faces().values)
+    values[0, 1] = values[1, 0] = np.nan
+    for score, expected in ((values[0, 2], False), (np.inf, True)):
+        values[0, 2] = values[2, 0] = score
+        ds = be.zoo(be.Scores(values, faces().probe_labels, nan="reject"), permutations=9)
+        assert ("infinite-scores-left-out" in codes(ds)) is expected
+        assert int(ds.non_finite) == 2 + 2 * expected
 
 
 def test_too_few_templates_are_said():
