@@ -175,8 +175,8 @@ too-few-templates: {genuine:count} genuine and {impostor:count impostor attempts
 only-genuine-pairs-listed: the {pairs:count pairs} in {file:name} are genuine, and all other pairs
     are impostor pairs
 lines-left-out: {lines:count lines} of {file:name} left out: they have {have}
-arrays-left-out: not used as metadata: {arrays:names}; metadata have one value per template, and
-    names that begin with probe_ or gallery_ where the sides differ
+arrays-left-out: arrays that are not used as metadata ({arrays:names}); metadata have one value per
+    template, and names that begin with probe_ or gallery_ where the sides differ
 columns-left-out: columns that differ within a template whose embeddings are averaged are left out
     of the metadata: {columns:names}
 taken-in-order: {named} have {keys}, and {unnamed} have none: both are assumed to be in the same
