@@ -122,7 +122,7 @@ def test_names_beside_a_matrix(tmp_path):
     assert scores.gallery_meta["camera"].tolist() == [1, 2, 1]
     for options, says in (
         ({}, 'give `names_of="market1501"`'),
-        ({"names_of": "veri776"}, "q.txt: 2 of 2 names are not of the form of veri776"),
+        ({"names_of": "veri776"}, "g.csv: 3 of 3 names are not of the form of veri776"),
         ({"names_of": "markt1501"}, "`names_of` is 'markt1501'.*Did you mean 'market1501'"),
         ({"names_of": "market1501", "labels": "g.csv"}, "3 labels, but the scores have 2 rows"),
     ):
