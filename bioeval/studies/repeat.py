@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -120,7 +121,9 @@ def _attributes(
     notes: Sequence[Message],
 ) -> dict[str, str | int | float]:
     task = node.replace("_", "-")
-    words = f"{task.replace('/', ', ')}, over partitions"
+    ends = {"single": "-template", "multi": "-template", "set": " identification"}
+    end = ends.get(re.split("[-/]", task)[-1], "")
+    words = f"{task.replace('/', ', ')}{end}, over partitions"
     attrs = about_attrs(about, task.partition("/")[0], words, notes)
     attrs["protocol"] = " or ".join(dict.fromkeys(card.name for card in cards))
     attrs["threshold_units"] = "similarity" if about.kind == "similarity" else "distance"

@@ -97,6 +97,7 @@ def test_partitions_are_counted_where_they_are(capsys):
     cards = be.partition.ProbeGallerySplit(1, n_repeats=10, random_state=0)
     closed = be.repeat(square(), cards)["closed_set"].to_dataset()
     assert "10 partitions;" in printed(closed, capsys)
+    assert "Closed-set identification, over partitions" in printed(closed, capsys)
     few = printed(closed.isel(partition=slice(0, 3)), capsys)
     assert "3 partitions;" in few and "10 partitions" not in few
     statistics = printed(be.aggregate(closed.isel(partition=[1, 2, 3])), capsys)
