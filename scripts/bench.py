@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
+import gc
 import importlib
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -238,12 +240,107 @@ def growth(size: int) -> dict[str, float]:
     drawn = people(size, dimensions=128)
     scores = be.Scores.from_embeddings(drawn.embeddings.astype("f4"), drawn.labels)
     del drawn
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
-        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
-    before = kilobytes("VmRSS")
+    before = idle()
     seconds = processor_time(lambda: be.verification(scores))
     return {"seconds": round(seconds, 3), "bytes": 1024 * (kilobytes("VmHWM") - before)}
+
+
+def sources(folder: Path, size: int) -> list[Path]:
+    """Write scores in each form that is read, beside each other, and return the files."""
+    scipy_io = importlib.import_module("scipy.io")
+    h5py, pandas = map(importlib.import_module, ("h5py", "pandas"))
+    drawn = people(size, dimensions=128)
+    labels, x = np.asarray(drawn.labels), drawn.embeddings.astype("f4")
+    values = be.Scores.from_embeddings(x, labels).values.astype("f8")
+    arrays = {"scores": values, "labels": labels}
+    np.save(folder / "x.npy", values)
+    pandas.DataFrame({"label": labels}).to_csv(folder / "x.labels.csv", index=False)
+    np.savez(folder / "x.npz", **arrays)
+    np.savez_compressed(folder / "packed.npz", **arrays)
+    scipy_io.savemat(folder / "x.mat", arrays)
+    scipy_io.savemat(folder / "packed.mat", arrays, do_compression=True)
+    with h5py.File(folder / "x.h5", "w") as file:
+        file.update(arrays)
+    table = pandas.DataFrame(
+        np.tile(values[:, :900], (2, 1)).round(6), np.tile(labels, 2), labels[:900]
+    )
+    table.to_csv(folder / "matrix.csv", index_label="probe")
+    many = people(5 * size // 2, dimensions=128)
+    x = many.embeddings.astype("f4")
+    np.save(folder / "e.npy", x)
+    pandas.DataFrame({"label": many.labels}).to_csv(folder / "e.labels.csv", index=False)
+    np.savez(folder / "e.npz", embeddings=x, labels=many.labels)
+    row, step = np.divmod(np.arange(size * size // 8), size // 2)
+    column = (row + 1 + step) % size
+    table = pandas.DataFrame(
+        {
+            "distance": values[row, column],
+            "subject_a": np.char.add("s", labels[row].astype(str)),
+            "subject_b": np.char.add("s", labels[column].astype(str)),
+            "template_a": np.char.add("t", row.astype(str)),
+            "template_b": np.char.add("t", column.astype(str)),
+        }
+    )
+    table.to_csv(folder / "pairs.csv", index=False)
+    table.to_parquet(folder / "pairs.parquet")
+    return sorted(x for x in folder.iterdir() if ".labels." not in x.name)
+
+
+def under_limit(path: Path, limit: str, is_mapped: bool) -> dict[str, Any]:
+    """Return the peak of a verification in this process, in bytes, and an error's text."""
+
+    def verify(file: Path) -> None:
+        options: dict[str, Any] = {"kind": "distance"} if path.stem == "matrix" else {}
+        if path.stem == "e" and path.suffix == ".npy":
+            options = {"metric": "l2"}
+        if not is_mapped:
+            be.verification(be.load(file, **options))
+            return
+        labels = np.loadtxt(file.with_name("x.labels.csv"), dtype=int, skiprows=1)
+        be.verification(be.Scores(np.load(file, mmap_mode="r"), labels))
+
+    error = ""
+    with be.set_options(memory_limit=limit):
+        with be.set_options(memory_limit=None):
+            verify(path.parent / "small" / path.name)  # libraries and kernels are loaded by now
+        before = idle()
+        try:
+            verify(path)
+        except be.DataError as refusal:
+            error = str(refusal)
+    return {"bytes": 1024 * (kilobytes("VmHWM") - before), "error": error}
+
+
+def memory(size: int) -> dict[str, Any]:
+    """Return the peaks of all sources under some limits, and at the least one, a process each."""
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "small").mkdir()
+        sources(folder / "small", 1200)
+        files = [(x, False) for x in sources(folder, size)] + [(folder / "x.npy", True)]
+        for path, is_mapped in files:
+            title = "x.npy, memory-mapped" if is_mapped else path.name
+            found[title], limits = {}, ["100 MiB", "300 MiB", "1000 MiB"]
+            for limit in limits:
+                line = [sys.executable, __file__, "--memory", str(path), limit, "-m" * is_mapped]
+                done = subprocess.run([*filter(None, line)], check=True, stdout=subprocess.PIPE)
+                peak = found[title][limit] = json.loads(done.stdout)
+                least = re.search(r"(?:at least|would take) ([\d,.]+ .iB)", peak["error"])
+                if least and least[1].replace(",", "") not in limits:
+                    limits.append(least[1].replace(",", ""))
+                size = f"{peak['bytes'] / 2**20:8,.0f} MiB"
+                print(f"  {title:<24} {limit:>9} {size} {least[0] if least else ''}", flush=True)
+    return found
+
+
+def idle() -> int:
+    """Return the memory of this process in kB, whose peak is measured from here on."""
+    with contextlib.suppress(OSError, AttributeError):
+        gc.collect()
+        ctypes.CDLL(None).malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
+    return kilobytes("VmRSS")
 
 
 def kilobytes(name: str) -> int:
@@ -284,14 +381,30 @@ def processor() -> str:
 def main() -> None:
     """Measure and print what the options name."""
     parser = argparse.ArgumentParser(prog="scripts/bench", add_help=False)
-    names = ("peers", "matrix", "embeddings", "partitions", "lists", "reid", "start", "growth")
-    parser.add_argument("--only", nargs="+", choices=names, default=list(names), metavar="PART")
+    names = [
+        "peers",
+        "matrix",
+        "embeddings",
+        "partitions",
+        "lists",
+        "reid",
+        "start",
+        "growth",
+        "memory",
+    ]
+    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="PART")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--growth", type=int)  # a process of its own
+    parser.add_argument("--memory", nargs=2)  # also
+    parser.add_argument("-m", action="store_true")
     options = parser.parse_args()
     if options.growth:
         print(json.dumps(growth(options.growth)))
+        return
+    if options.memory:
+        path, limit = options.memory
+        print(json.dumps(under_limit(Path(path), limit, options.m)))
         return
     less = 10 if options.quick else 1
     print(f"{time.strftime('%d %B %Y')}; {processor()}, {os.cpu_count()} cores; bioeval on one")
@@ -323,6 +436,9 @@ def main() -> None:
         print("\nbe.verification of embeddings of 128 numbers\n")
         sizes = (3_000, 10_000, 30_000, 100_000)[: 2 if options.quick else None]
         found["growth"] = grown(sizes)
+    if "memory" in options.only:
+        print("\nPeaks above the libraries of be.verification under memory limits\n")
+        found["memory"] = memory(2400 if options.quick else 4000)
     if options.record:
         text = json.dumps(found, indent=1, default=float) + "\n"
         RECORDED.write_text(text, encoding="utf-8")

@@ -5,7 +5,8 @@
 Two systems are run into one folder, one of them with a plot. In each round a run is killed,
 terminated or interrupted at a random moment, or two runs start at once. After it, the folder must
 hold exactly the files of one run. At the end, one run more must leave nothing else beside or in the
-folder.
+folder. The same is done with a file of another program in the folder, so that results are put in
+place one by one: a run that is killed meanwhile may leave no summary, and no other mixture.
 """
 
 from __future__ import annotations
@@ -54,10 +55,15 @@ def state(runs: dict[str, dict[str, bytes]]) -> str:
     if not Path("out").is_dir():
         return "missing"
     held = contents(Path("out"))
+    is_one_by_one = held.pop("notes.txt", None) is not None
+    if is_one_by_one and "summary.json" not in held:
+        return "no summary"
+    held = {name: text for name, text in held.items() if ".part" not in name}
     return next((name for name, files in runs.items() if held == files), "mixed")
 
 
-def rounds(number: int) -> Counter[str]:
+def rounds(number: int, *notes: str) -> Counter[str]:
+    """Return how often each way to end left each state; `notes` are other files in the folder."""
     draw = random.Random(1)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     be.save(be.Scores.from_pairs([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0]), "a.npz")
@@ -71,6 +77,8 @@ def rounds(number: int) -> Counter[str]:
         runs[name] = contents(Path("out"))
         shutil.rmtree("out")
     os.waitpid(started("a"), 0)
+    for name in notes:
+        Path("out", name).touch()
     found = Counter[str]()
     for place in range(number):
         how = ["SIGKILL", "SIGTERM", "SIGINT", "two at once"][place % 4]
@@ -91,15 +99,18 @@ def rounds(number: int) -> Counter[str]:
         found[f"{how}: {state(runs)}"] += 1
     os.waitpid(started("b"), 0)
     found[f"a whole run at the end: {state(runs)}"] += 1
-    debris = {*os.listdir(), *os.listdir("out")} - {"a.npz", "b.npz", "out", *runs["b"]}
+    debris = {*os.listdir(), *os.listdir("out")} - {"a.npz", "b.npz", "out", *runs["b"], *notes}
+    shutil.rmtree("out")
     found[f"left by killed runs: {sorted(debris) or 'nothing'}"] += 1
     return found
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        found = rounds(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
-        for line, count in sorted(found.items()):
+        number = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+        found = rounds(number)
+        one_by_one = rounds(number // 4, "notes.txt")
+        for line, count in [*sorted(found.items()), *sorted(one_by_one.items())]:
             print(f"{count:5} {line}")
-    wrong = [x for x in found if ": m" in x or "['" in x]
+    wrong = [x for x in found | one_by_one if ": m" in x or "['" in x]
     sys.exit(f"a folder was not one run's: {', '.join(wrong)}" if wrong else 0)

@@ -126,7 +126,7 @@ def test_the_help_of_a_script_makes_no_environment(root, tmp_path, name):
         text = text.partition("def demo_command")[0] if name == "demo" else text
         options = re.findall(pattern, text)
         assert options
-        internal = {"--growth"}  # of a process that scripts/bench starts
+        internal = {"--growth", "--memory"}  # of processes that scripts/bench starts
         assert set(options) - internal <= set(re.findall(r"--\w+", process.stdout))
 
 

@@ -95,6 +95,8 @@ def locked(path: Path, work: str) -> Iterator[None]:
             file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
             if not _lock(file):
                 raise DataError(f"{_holder(file)}; wait until it ends, or name another folder")
+            if sys.platform == "win32":  # an open file cannot be removed
+                break
             with suppress(OSError):
                 if os.path.samestat(os.fstat(file), os.stat(path)):
                     break

@@ -34,6 +34,7 @@ from bioeval.scores.rows import (
     read_rows,
     rows_per_block,
     rows_within,
+    stated_memory_limit,
 )
 
 if TYPE_CHECKING:
@@ -199,6 +200,8 @@ class RowParts(Parts):
         height, width = scores.shape
         scores_limit = (1 << 22) // width
         rows_limit = SAMPLE_ROWS * max(1, (1 << 14) // width)  # more of narrow rows
+        if stated_memory_limit(scores) is not None:  # its cells and their order take as much again
+            rows_limit = min(rows_limit, rows_within(scores, 1) // 4)
         rows_in_sample = max(1, min(height // 16, rows_limit, scores_limit))
         rows = np.linspace(0, height - 1, rows_in_sample).astype(np.int64)
         # Rows far apart in a mapped file map more pages than their own: few are read together.
@@ -352,7 +355,7 @@ class TileParts(Parts):
 
         def make_visitor() -> Callable[..., None]:
             def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
-                if turn < SAMPLE_TILES:
+                if turn < SAMPLE_TILES and tiled.most_kept:
                     tiled.kept.setdefault((i, j), tile.copy())
                 blocks[turn] = self.blocks(i, j, tile.copy())
 

@@ -23,8 +23,9 @@ from bioeval.scores.cells import composed
 from bioeval.scores.embeddings import EmbeddingSource, on_all_threads, padded
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
+from bioeval.scores.rows import TEMPLATE, TILES, stated_memory_limit
 
-# The most bytes of tiles that are kept for the next visit.
+# The most bytes of tiles that are kept for the next visit; none are under a stated memory limit.
 MOST_KEPT = 64 << 20
 
 #: Receives a tile: its turn in the sequence of tiles, its `i` and `j`, and its scores.
@@ -82,6 +83,7 @@ class TiledScores:
             self.rows = TemplateTiles.of_probes(gallery.probe_group, largest)
             self.row_at_position = self.rows.order
         self.shape = len(self.row_at_position), len(self.column_at_position)
+        self.most_kept = MOST_KEPT if stated_memory_limit(scores) is None else 0
         #: Tiles that were computed and not yet counted.
         self.kept: dict[tuple[int, int], np.ndarray] = {}
 
@@ -109,6 +111,9 @@ class TiledScores:
         largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
         if np.diff(scores.gallery_order.starts).max() > largest or not begin_tiles(scores):
             return None
+        limit = stated_memory_limit(scores)
+        if limit is not None and sum(scores.shape) * TEMPLATE + TILES > limit:
+            return None  # rows need less, or are refused with what they need
         return cls(scores, source, fused=fused)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -232,7 +237,7 @@ class TiledScores:
             is_attempt &= ~excluded(self.scores, row, column) & ~np.isnan(distance)
             mates.append((row[is_attempt], column[is_attempt], distance[is_attempt]))
             # Tiles with mates are kept if they are few.
-            if len(tiles_with_mates) * tile.nbytes <= MOST_KEPT:
+            if len(tiles_with_mates) * tile.nbytes <= self.most_kept:
                 self.kept[i, j] = tile.copy()
 
         self.for_each_tile(tiles_with_mates, lambda: visit)

@@ -200,7 +200,10 @@ def among_distances(scores: Scores, threshold: Any) -> Any:
 _TABLES = 12 << 20
 
 # Bytes of a template: its labels, codes, metadata, and what is counted of its ranks.
-_TEMPLATE = 400
+TEMPLATE = 400
+
+# Bytes of a sample of tiles, of its cells, and of a tile for each thread.
+TILES = 72 << 20
 
 # Bytes of a genuine score: its cell, and the score itself, also sorted.
 _GENUINE = 64
@@ -255,7 +258,7 @@ def rows_within(scores: Scores, chunk: int) -> int:
         templates = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
         genuine = int(templates[scores.codes.probe].sum())
     sampled = 32 * max(8 * gallery_count, 1 << 16)  # impostor scores drawn to place thresholds
-    fixed = _TABLES + _TEMPLATE * (probe_count + gallery_count) + _GENUINE * genuine + sampled
+    fixed = _TABLES + TEMPLATE * (probe_count + gallery_count) + _GENUINE * genuine + sampled
     fixed += getattr(scores.cells.mask, "nbytes", 0)
     copies = _STORED if scores.cells.is_stored else _COMPUTED if scores.streams else 1
     cell = copies * scores.dtype.itemsize + 3 * distance_dtype(scores.dtype).itemsize + _CELL

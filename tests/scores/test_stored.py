@@ -6,11 +6,13 @@ import pickle
 import re
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import h5py
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 from limits import limited
@@ -171,10 +173,12 @@ def test_the_smallest_limit_that_is_named_works(chunk, tmp_path):
 PEAK = """
 import re
 import sys
+import tracemalloc
 from pathlib import Path
 
 import h5py
 import numpy as np
+import pandas as pd
 import bioeval as be
 
 def status(name):
@@ -365,22 +369,48 @@ def test_a_file_that_changes_while_it_is_loaded_is_an_error(file, part, tmp_path
         be.load(path, **options)
 
 
-@pytest.mark.parametrize("file", ["x.npz", "x.mat"])
+@pytest.mark.parametrize(
+    "file", ["x.npz", "x.mat", "pairs.csv", "pairs.parquet", "pairs.npz", "embeddings.npz"]
+)
 def test_a_file_that_is_read_whole_is_refused_with_the_least_limit(file, tmp_path):
     distances, labels = matrix(1100)
     path = tmp_path / file
+    row, column = np.divmod(np.arange(200_000), 1100)
+    pairs = {"distance": distances[row, column], "genuine": labels[row] == labels[column]}
     if file == "x.mat":
         savemat(path, {"scores": distances, "labels": labels}, do_compression=True)
-    else:
+    elif file == "x.npz":
         np.savez_compressed(path, scores=distances, labels=labels)
-    with be.set_options(memory_limit="3 MiB"), refused("is read whole.*at least") as raised:
+    elif file == "pairs.csv":
+        pd.DataFrame(pairs).astype({"genuine": int}).to_csv(path, index=False)
+    elif file == "pairs.parquet":
+        pd.DataFrame(pairs).to_parquet(path)
+    elif file == "pairs.npz":
+        np.savez(path, scores=pairs["distance"], genuine=pairs["genuine"])
+    else:
+        np.savez(path, embeddings=distances, labels=labels)
+    expected = be.verification(be.load(path)).eer
+    with be.set_options(memory_limit="3 MiB"), refused("is read whole|are read whole") as raised:
         be.load(path)
-    least = re.search(r"at least ([\d.]+ .iB)", str(raised.value))
+    least = re.search(r"(?:at least|would take) ([\d.]+ .iB)", str(raised.value))
     with be.set_options(memory_limit=least[1]):
-        enough = be.verification(be.load(path))
-    assert enough.eer == be.verification(be.Scores(distances, labels)).eer
-    with be.set_options(memory_limit=f"{int(least[1].split()[0]) - 1} MiB"), refused("at least"):
+        assert be.verification(be.load(path)).eer == expected
+    tracemalloc.start()
+    with be.set_options(memory_limit=f"{int(least[1].split()[0]) - 1} MiB"), refused("whole"):
         be.load(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 6 << 20  # the values were not read
+
+
+def test_embeddings_are_compared_within_the_limit_or_refused():
+    drawn = be.simulate_embeddings(110, 10, dimensions=8)
+    expected = be.verification(be.Scores.from_embeddings(drawn.embeddings, drawn.labels)).eer
+    with be.set_options(memory_limit="1 MiB"):
+        scores = be.Scores.from_embeddings(drawn.embeddings, drawn.labels)
+    with refused("`memory_limit` is 1 MiB, too little.*at least"):
+        be.verification(scores)
+    assert be.verification(limited(scores, "60 MiB")).eer == expected
 
 
 def test_damage_of_an_archive_that_is_read_by_rows_is_an_error(tmp_path):

@@ -32,7 +32,7 @@ import numpy as np
 from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, Message, backquoted
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, NAN_POLICIES, VALUED, Kind
-from bioeval.base.options import OPTIONS
+from bioeval.base.options import OPTIONS, require_memory
 from bioeval.scores.build import SideArguments, as_ids
 from bioeval.scores.codes import CodedSides
 from bioeval.scores.embeddings import EmbeddingSource, describe_metric
@@ -162,6 +162,10 @@ PEOPLE_NAMES = "names"
 
 #: The word of ``columns`` for impostor scores, where ``genuine`` names an array of scores.
 IMPOSTOR = "impostor"
+
+# What embeddings and lists take under a memory limit: bytes in any case, and copies of the arrays.
+_BYTES_OF_ARRAYS = 76 << 20
+_COPIES = 4
 
 #: The number of the layout.
 SCHEMA = 1
@@ -518,6 +522,13 @@ def scores_of(
             f"{path}: holds both {' and '.join(names)}; choose by "
             + " or ".join(f'`columns={{"{r}": "{x}"}}`' for r, x in zip(roles, names, strict=True))
         )
+    limit = OPTIONS["memory_limit"]
+    is_matrix = roles == ["scores"] and "genuine" not in arrays
+    if limit is not None and not is_matrix:
+        size = sum(prod(x.shape) * x.dtype.itemsize for x in arrays.values())
+        needed = _BYTES_OF_ARRAYS + _COPIES * size
+        remedy = "its arrays are read whole"
+        require_memory(needed, f"{path}: an evaluation", remedy, limit=limit)
     if roles == ["indices"]:
         scores = _top_k_lists(file)
     elif roles == ["embeddings"]:
@@ -750,33 +761,31 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
     are_one_set = probe is not None and gallery is None
     sides = Sides(probe, gallery, (row_count, column_count), are_one_set)
     probe_meta, gallery_meta = _metadata(file, sides, plain=are_one_set)
-    held, limit = 0, OPTIONS["memory_limit"]
+    kind, remarks = file.kind(name)
+    options: dict[str, Any] = {
+        "mask": file.read_if_there(mask),
+        "probe_meta": probe_meta,
+        "gallery_meta": None if are_one_set else gallery_meta,
+        "kind": kind,
+        "nan": file.nan,
+        "name": file.path.stem,
+        "exclude": file.exclude,
+        "names": arguments.names,
+        "shared": True if "probe_ids" in file.arrays else arguments.take("shared"),
+    }
+    labels = [side and side.columns()[0] for side in (probe, gallery)]
+    held = 0
     if not is_transposed and array.rows is not None and "failed" not in arguments:
         values = array.rows()
     else:
-        held = prod(array.shape) * array.dtype.itemsize if limit else 0
-        # What does not fit is not read: the least limit depends on the labels, not on the values.
-        is_small = limit is None or held <= limit
-        values = array.read() if is_small else np.broadcast_to(array.dtype.type(0), array.shape)
-        values = values.T if is_transposed else values
-        values = arguments.with_failures(values) if is_small else values
-    kind, remarks = file.kind(name)
-    scores = Scores(
-        values,
-        probe and probe.columns()[0],
-        gallery and gallery.columns()[0],
-        mask=file.read_if_there(mask),
-        probe_meta=probe_meta,
-        gallery_meta=None if are_one_set else gallery_meta,
-        kind=kind,
-        nan=file.nan,
-        name=file.path.stem,
-        exclude=file.exclude,
-        names=arguments.names,
-        shared=True if "probe_ids" in file.arrays else arguments.take("shared"),
-    )._with(reading=remarks, _held=held)
-    if held:
-        rows_within(scores, 1)
+        if OPTIONS["memory_limit"] is not None:
+            held = prod(array.shape) * array.dtype.itemsize
+            # What does not fit is not read: the least limit depends on the labels, not on values.
+            values = np.broadcast_to(array.dtype.type(0), (row_count, column_count))
+            rows_within(Scores(values, *labels, **options)._with(_held=array.copies * held), 1)
+        values = array.read()
+        values = arguments.with_failures(values.T if is_transposed else values)
+    scores = Scores(values, *labels, **options)._with(reading=remarks, _held=held)
     if not arguments.names_arrays and "probe_ids" in file.arrays:
         probe_ids = file.ids("probe_ids", row_count)
         scores = scores._with(

@@ -43,6 +43,7 @@ class Lazy:
     read: Callable[[], np.ndarray]
     #: Returns a matrix whose rows are read from the file as they are needed.
     rows: Callable[[], Any] | None = None
+    copies: int = 1  # the number of copies in memory while the values are read
 
     @classmethod
     def of(cls, values: Any) -> Lazy:
@@ -393,12 +394,18 @@ class _Element(NamedTuple):
     size: int  # number of bytes
     order: str  # order of bytes: "<" or ">"
 
-    def read(self, limit: int) -> bytes:
+    def read(self, limit: int) -> bytes | bytearray:
         with open(self.path, "rb") as file:
             file.seek(self.offset)
             if self.kind == _MATRIX:
                 return file.read(min(self.size, limit))
-            tag_and_array = zlib.decompressobj().decompress(file.read(self.size), limit + 8)
+            tag_and_array = bytearray()
+            unpack = zlib.decompressobj().decompress
+            for start in range(0, self.size, 1 << 20):
+                packed = file.read(min(self.size - start, 1 << 20))
+                tag_and_array += unpack(packed, limit + 8 - len(tag_and_array))
+                if len(tag_and_array) == limit + 8:
+                    break
             return tag_and_array[8:]
 
 
@@ -457,14 +464,14 @@ def _variable(element: _Element) -> tuple[str, Lazy]:
                 raise ValueError("its values are cut off")
             mark = b"\x00\x01IM" if order == "<" else b"\x01\x00MI"
             head = b"MATLAB 5.0 MAT-file".ljust(124) + mark
-            outer_tag = struct.pack(f"{order}II", _MATRIX, len(raw))
-            arrays = loadmat(io.BytesIO(head + outer_tag + raw), mat_dtype=True)
+            raw = head + struct.pack(f"{order}II", _MATRIX, len(raw)) + raw
+            arrays = loadmat(io.BytesIO(raw), mat_dtype=True)
             (values,) = (arrays[x] for x in arrays if x not in _NO_VARIABLES)
             if is_text:
                 return np.char.rstrip(values.reshape(shape[:1]), " \x00")
             return values.reshape(shape).astype(dtype, copy=False)
 
-    return name, Lazy(shape_as_read, dtype, read)
+    return name, Lazy(shape_as_read, dtype, read, copies=3)
 
 
 class _Tag(NamedTuple):
@@ -476,7 +483,7 @@ class _Tag(NamedTuple):
     end: int  # first byte of the next element
 
 
-def _tag(data: bytes, offset: int, order: str) -> _Tag:
+def _tag(data: bytes | bytearray, offset: int, order: str) -> _Tag:
     """Return the tag at an offset.
 
     A tag is two words of 32 bits: type and size, with the data behind, filled up to 8 bytes. A

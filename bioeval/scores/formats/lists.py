@@ -59,6 +59,7 @@ from bioeval.scores.formats.tables import (
     as_integers,
     head_of,
     read_columns,
+    require_rows,
 )
 from bioeval.scores.formats.trials import (
     ScoredPairs,
@@ -988,6 +989,7 @@ def _columns(
     import pandas as pd
 
     path = head.path
+    require_rows(path, row_count, len(numbers), words)
     columns = {i: Words() for i in words}
     values = dict[int, GrowingColumn]()
     rows_read = 0
@@ -1042,4 +1044,5 @@ def _columns(
     columns = {i: column.renamed(as_integers(column.values)) for i, column in columns.items()}
     table = Columns(path, columns, {i: x.array() for i, x in values.items()}, None)
     table.require_exact(labels, names)
+    require_rows(path, row_count, len(numbers), columns.values())
     return table

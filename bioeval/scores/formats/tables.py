@@ -18,7 +18,7 @@ import numpy as np
 from bioeval.base.arguments import overflows
 from bioeval.base.errors import DataError, counted, received
 from bioeval.base.files import from_cell
-from bioeval.base.options import physical_memory
+from bioeval.base.options import OPTIONS, physical_memory, require_memory
 from bioeval.scores.formats.files import (
     cells_of,
     decode,
@@ -73,6 +73,13 @@ _MOST_BYTE_CODES = np.iinfo(np.int8).max
 _LINES_PER_PIECE = 1 << 19
 # Bytes that a line takes beside its columns of words, which share their values.
 _LINE_BYTES = 64
+# What a table takes under a memory limit, with an evaluation of it: bytes in any case, and for each
+# row, for a number and a word in it, and for a distinct word.
+_TABLE_BYTES = 32 << 20
+_ROW_BYTES = 32
+_NUMBER_BYTES = 16
+_WORD_BYTES = 8
+_NAME_BYTES = 400
 # A number with a comma at the end of a line, in a text whose cells are separated by blanks.
 _DECIMAL_COMMA = re.compile(r"\s[+-]?\d+,\d+\s*$")
 # A whole number in a column with blanks, which pandas writes as a float: 1.0, or 1e+16.
@@ -281,6 +288,21 @@ def _lines_of_rows(path: Path, start_line: int, rows: Set[int]) -> Iterator[tupl
                 return
 
 
+def require_rows(
+    path: Path, rows: int, numbers: int, words: Collection[Words] | Collection[int]
+) -> None:
+    """Raise if a table does not fit into the stated memory limit: it is read whole.
+
+    `words` are the columns of words, or, before they are read, their numbers.
+    """
+    if (limit := OPTIONS["memory_limit"]) is not None:
+        names = sum(len(x.values) for x in words if isinstance(x, Words))
+        row_bytes = _ROW_BYTES + _NUMBER_BYTES * numbers + _WORD_BYTES * len(words)
+        needed = _TABLE_BYTES + rows * row_bytes + names * _NAME_BYTES
+        remedy = "a table is read whole: a matrix as .npy or HDF5 would need less"
+        require_memory(needed, f"{path}: {rows:,} rows", remedy, limit=limit)
+
+
 def read_columns(
     head: Head,
     words: Collection[int],
@@ -307,6 +329,12 @@ def read_columns(
     import pandas as pd
 
     start_line = head.start_line + header
+    rows = 0  # counted where a limit is stated
+    if OPTIONS["memory_limit"] is not None:
+        with open_text(head.path) as file:
+            lines = sum(piece.count(b"\n") for piece in iter(lambda: file.read(1 << 20), b""))
+        rows = lines - (start_line - 1)
+    require_rows(head.path, rows, len(numbers), words)
     with guarded(head.path, expected="text"):
         for is_plain in dict.fromkeys((head.is_plain, False)):
             with suppress(ValueError, pd.errors.ParserWarning):  # a ParserError is a ValueError
@@ -331,9 +359,10 @@ def read_columns(
     columns.require_exact(labels, names)
     for i in numbers:
         if _may_have_thousands(columns.numbers[i]):
-            rows = rows_of(head.path, head.delimiter, start_line)
-            cells = [row[i] for _, row in rows if i < len(row)]
+            listed = rows_of(head.path, head.delimiter, start_line)
+            cells = [row[i] for _, row in listed if i < len(row)]
             require_no_thousands(f"{head.path}: {names[i]}", cells)
+    require_rows(head.path, rows, len(numbers), columns.words.values())
     return columns
 
 
@@ -490,6 +519,9 @@ def _pieces(
         if 2 * sum(are_names) > len(cells):
             inferred.add(i)
     stated = {*words, *numbers} - {*inferred, *digits}
+    lines = _LINES_PER_PIECE
+    if (limit := OPTIONS["memory_limit"]) is not None:
+        lines = max(1, min(lines, limit // (8 * _LINE_BYTES * head.width)))
     with warnings.catch_warnings(), open_text(head.path) as file:
         warnings.simplefilter("error", pd.errors.ParserWarning)
         for _ in range(start_line - 1):
@@ -506,7 +538,7 @@ def _pieces(
             skipinitialspace=not head.is_plain,
             quoting=csv.QUOTE_NONE if head.delimiter == " " else csv.QUOTE_MINIMAL,
             encoding="utf-8",
-            chunksize=_LINES_PER_PIECE,
+            chunksize=lines,
             **exact,
         ):
             if not all(map(pd.api.types.is_string_dtype, piece.dtypes.loc[[*inferred & words]])):
