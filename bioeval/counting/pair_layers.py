@@ -143,17 +143,18 @@ def count_layers(verified: Verified, thresholds: np.ndarray, *sinks: Sink) -> La
     people = verified.people
     if verified.claims is not None or scores.layout == "pairs":
         return _count_listed(verified, thresholds, sinks)
-    needs_pairs = any(sink.needs_pairs for sink in sinks)
-    probing = scores.codes.probe
-    changes = np.count_nonzero(probing[1:] != probing[:-1]) + 1
-    if needs_pairs and changes > len(np.unique(probing)):  # make each person's probes adjacent
-        scores = scores.select(probes=np.argsort(probing, kind="stable"))
-    parts = parts_of(scores, nearest=fused in (None, "best"))
-    if needs_pairs and isinstance(parts, TileParts):
-        rows = parts_of(scores, nearest=False)
-        assert isinstance(rows, RowParts)
-        rows.take_mates(parts.mates)  # a few tiles have all mates, as in verification
-        parts = rows
+    parts = verified.parts  # as they were counted: tiles of embeddings make no matrix
+    if any(sink.needs_pairs for sink in sinks):
+        probing = scores.codes.probe
+        changes = np.count_nonzero(probing[1:] != probing[:-1]) + 1
+        if changes > len(np.unique(probing)):  # make each person's probes adjacent
+            scores = scores.select(probes=np.argsort(probing, kind="stable"))
+            parts = parts_of(scores, nearest=fused in (None, "best"))
+        if isinstance(parts, TileParts):
+            rows = parts_of(scores, nearest=False)
+            assert isinstance(rows, RowParts)
+            rows.take_mates(parts.mates)  # a few tiles have all mates, as in verification
+            parts = rows
     with rows_reported_to(report):  # the stage that counts the rows reports them
         (has_failed,) = reduce(parts, _CountLayers(people, fused, thresholds, sinks))
     person_of_probe = people.of_code[scores.codes.probe]

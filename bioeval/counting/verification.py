@@ -181,6 +181,7 @@ class Verified:
     Thresholds and claims are arguments of :func:`bioeval.verification`.
 
     - `attempts`, after :func:`count`
+    - `parts`, after :func:`count`, if claims are not listed: the parts that were counted
     - `unenrolled`, after :func:`count`: the increasing scores of drawn claims by probes who are not
       enrolled; None without drawn claims
     - `points`, after :meth:`find_points`
@@ -188,6 +189,7 @@ class Verified:
     """
 
     attempts: Attempts
+    parts: Parts
     unenrolled: np.ndarray | None = None
     points: VerificationPoints
 
@@ -358,6 +360,7 @@ def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> l
     results = results[len(reducers) :]
     lost_by_fusion = dict(zip(too_few, results, strict=False))
     for verified, attempts_of_one in zip(by_blocks, attempts, strict=True):
+        verified.parts = parts
         verified.take(attempts_of_one, lost_by_fusion.get(verified.use.fused, NO_CLAIMS_LOST))
     for verified in verifying:
         if verified.claims is not None:

@@ -186,7 +186,7 @@ def add_by_person(
     - `row_group` (int64 (b,)), `column_group` (int64 (n,)): the groups of rows and columns
     - `thresholds`, `base`, `scale`, `guide`: as in :func:`list_pairs`
     - `weight` (int): the number of attempts that a score stands for
-    - `total` (int64 (layers,)), `of_group` (int64 (layers, groups)), added to
+    - `total` (int64 (layers,)), `of_group` (integer (layers, groups)), added to
     - `row_attempts` (int64 (b,)), `column_attempts` (int64 (n,)), added to: the scores of each row
       and column
     """

@@ -178,8 +178,8 @@ class Codes:
 
     def people(self, *sides: np.ndarray) -> np.ndarray:
         """Return the distinct codes of people in some arrays of codes, in order."""
-        distinct = np.unique(np.concatenate(sides))
-        return distinct[~self.no_person[distinct]]
+        is_present = np.any([present(side, len(self.values)) for side in sides], axis=0)
+        return np.flatnonzero(is_present & ~self.no_person)
 
     def of_no_person(self, ids: Sequence[Any]) -> np.ndarray:
         return are_of_no_person(self.values, ids)

@@ -241,9 +241,12 @@ class ComparedPeople(NamedTuple):
         cls, codes: Codes, probe: np.ndarray, claimed: np.ndarray, *, disjoint: bool = False
     ) -> Self:
         """Count the pairs of people of listed attempts, given by the codes of both sides."""
-        people = ~(codes.no_person[probe] | codes.no_person[claimed])
-        pairs = distinct_pairs(probe[people], claimed[people], len(codes.values))
-        return cls._of_pairs(len(codes.people(probe, claimed)), pairs, len(codes.values), disjoint)
+        number = len(codes.people(probe, claimed))
+        if codes.no_person.any():
+            people = ~(codes.no_person[probe] | codes.no_person[claimed])
+            probe, claimed = probe[people], claimed[people]
+        pairs = distinct_pairs(probe, claimed, len(codes.values))
+        return cls._of_pairs(number, pairs, len(codes.values), disjoint)
 
     @classmethod
     def _of_pairs(cls, number: int, pairs: np.ndarray, codes: int, disjoint: bool) -> Self:

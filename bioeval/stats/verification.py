@@ -304,7 +304,8 @@ class VerificationColumns:
         if options.resamples:
             counted_at = drawn_at
         else:
-            made = AttemptsOfEach(people.no_person, len(counted_at) + 1, units)
+            attempts = verified.attempts.impostor_attempts
+            made = AttemptsOfEach(people.no_person, len(counted_at) + 1, attempts, units)
         forms = None
         if weights is not None:
             layers = np.append(drawn_at.searchsorted(counted_at), len(drawn_at)).astype(np.int32)

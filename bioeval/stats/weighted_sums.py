@@ -307,28 +307,35 @@ class AttemptsOfEach(AttemptsMade):
 
     `group` has the index of each subject, or of the group of people with which the subject is left
     out. Templates of no person, such as distractors, are never left out, and have the index
-    `groups`.
+    `groups`. `attempts` is the number of impostor attempts.
     """
 
     needs_pairs = False
 
-    def __init__(self, no_person: np.ndarray, layers: int, units: np.ndarray | None = None):
+    def __init__(
+        self, no_person: np.ndarray, layers: int, attempts: int, units: np.ndarray | None = None
+    ):
         super().__init__(len(no_person))
         self.group, self.groups = groups_of_people(no_person, units)
         self._all = np.zeros(layers, dtype=np.int64)  # attempts in each layer
-        #: Attempts in which each group takes part; the last column is for no person.
-        self._each = np.zeros((layers, self.groups + 1), dtype=np.int64)
+        #: Attempts in which each group takes part; the last column is for no person. The table is
+        #: large: narrow numbers take half the time, and zeros none before they are counted.
+        dtype = np.int32 if attempts < 1 << 31 else np.int64
+        self._each = np.zeros((layers, self.groups + 1), dtype)
 
     def fresh(self) -> Self:
         empty = super().fresh()
         empty._all = np.zeros_like(self._all)
-        empty._each = np.zeros_like(self._each)
+        empty._each = np.zeros(self._each.shape, self._each.dtype)
         return empty
 
     def merge(self, other: Self) -> None:
         super().merge(other)
+        if self._all.any():
+            self._each += other._each
+        else:
+            self._each = other._each
         self._all += other._all
-        self._each += other._each
 
     def add(self, pairs: PairCounts) -> None:
         super().add(pairs)
