@@ -57,10 +57,6 @@ class CountedScores(SortedScores):
         Thresholds, among them all distinct genuine scores.
     dtype : dtype
         The type of the scores.
-    is_exact : ndarray of bool (thresholds,), optional
-        Where `at_thresholds` has exact numbers; None: everywhere.
-    count_upto : callable, optional
-        Returns the numbers of scores up to any thresholds whose cells have all scores listed.
     """
 
     def __init__(
@@ -70,24 +66,16 @@ class CountedScores(SortedScores):
         at_thresholds: CountTable,
         *,
         dtype: np.dtype,
-        is_exact: np.ndarray | None = None,
-        count_upto: Callable[[np.ndarray], np.ndarray] | None = None,
-        moments: Moments | None = None,
+        moments: Moments | None,
     ):
         super().__init__(listed.scores, np.array([0, number]))
         self._listed, self._at_thresholds = listed, at_thresholds
-        self._dtype, self._is_exact, self._count_upto = dtype, is_exact, count_upto
-        self._moments = moments
+        self._dtype, self._moments = dtype, moments
 
-    def _counted(
-        self, thresholds: np.ndarray, name: Literal["below", "upto"], *, exact: bool = False
-    ) -> np.ndarray:
+    def _counted(self, thresholds: np.ndarray, name: Literal["below", "upto"]) -> np.ndarray:
         """Return the numbers below thresholds, or up to them; -1 if not counted."""
         counts = np.where(thresholds < np.inf, -1, self.attempts[0])  # infinity and NaN
-        at_thresholds = self._at_thresholds
-        if exact and self._is_exact is not None:
-            at_thresholds = CountTable(*(x[self._is_exact] for x in at_thresholds))
-        for table in (self._listed, at_thresholds):
+        for table in (self._listed, self._at_thresholds):
             if len(table.scores):
                 index = np.minimum(table.scores.searchsorted(thresholds), len(table.scores) - 1)
                 is_found = table.scores[index] == thresholds
@@ -100,14 +88,11 @@ class CountedScores(SortedScores):
         return np.where(limits == -np.inf, 0, self._counted(limits, "below"))
 
     def upto(self, thresholds: Any) -> np.ndarray:
-        """Return the number up to each threshold; uncounted thresholds need `count_upto`."""
-        limits = np.asarray(thresholds, dtype=np.float64)
-        counts = self._counted(limits, "upto")
-        if (counts >= 0).all():
-            return counts
-        if self._count_upto is None:
+        """Return the number up to each threshold: a listed score, or a counted threshold."""
+        counts = self._counted(np.asarray(thresholds, dtype=np.float64), "upto")
+        if (counts < 0).any():
             raise DataError("false accepts are known only at the thresholds that were counted")
-        return self._count_upto(limits.ravel()).reshape(limits.shape)
+        return counts
 
     def nth(self, numbers: np.ndarray) -> np.ndarray:
         """Return the first listed score with at least n scores up to it; NaN if there is none."""
@@ -130,10 +115,9 @@ class CountedScores(SortedScores):
         limits = np.asarray(thresholds, dtype=np.float64)
         index = self.keys.searchsorted(limits, side="right")
         following = np.fmin(self._scores_at(index, index < len(self.keys)), nearest)
-        accepted = self._counted(limits, "upto", exact=True)
-        if self._count_upto is None:  # all scores of -inf are listed
-            accepted[(limits == -np.inf) & (accepted < 0)] = 0
-        before = self._counted(following, "below", exact=True)
+        accepted = self._counted(limits, "upto")
+        accepted[(limits == -np.inf) & (accepted < 0)] = 0  # all scores of -inf are listed
+        before = self._counted(following, "below")
         # No score is between the threshold and the known score where both numbers are equal.
         is_known = (accepted >= 0) & (accepted == before)
         return np.where(is_known, following, next_number(limits, self._dtype))
@@ -154,9 +138,9 @@ class CountedAttempts(Attempts):
 
     Parameters
     ----------
-    count_cells : callable, optional
+    count_cells : callable
         Returns the counts of all impostor scores in cells.
-    near : callable, optional
+    near : callable
         Returns thresholds next to its argument, and the false accepts there.
     """
 
@@ -170,20 +154,18 @@ class CountedAttempts(Attempts):
         missed: int,
         missed_impostors: int,
         *,
-        count_cells: Callable[[], EvenCounts] | None = None,
-        near: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None,
+        count_cells: Callable[[], EvenCounts],
+        near: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
     ):
         super().__init__(genuine, impostor, missed, missed_impostors)
         self._count_cells, self._near = count_cells, near
 
     @cached_property
     def even_counts(self) -> EvenCounts:
-        assert self._count_cells is not None
         return self._count_cells()
 
     def default_curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Return about 1,000 thresholds, on the edges of cells, and the false accepts there."""
-        assert self._near is not None
         thresholds = self._grid()
         ends, accepted = self._near(thresholds[np.isfinite(thresholds)])
         if (thresholds == -np.inf).any():

@@ -13,16 +13,16 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from bioeval.counting.cells import BitCells, GenuineScores, choose_cells
-from bioeval.counting.counted import CountedAttempts, CountedScores, CountTable
-from bioeval.counting.operating_points import Attempts, AttemptsOfParts
-from bioeval.counting.order import increasing, rounded_down, runs
+from bioeval.counting.cells import GenuineScores, choose_cells
+from bioeval.counting.operating_points import AttemptsOfParts
+from bioeval.counting.order import increasing, rounded_down
 from bioeval.counting.parts import ListParts, PairParts, Parts, TileParts
 from bioeval.counting.reduce import Reducer
+from bioeval.counting.sorted_scores import PartlyListed, SortedScores
 from bioeval.counting.threshold_rules import PointsWanted, Rule, cells_of
 from bioeval.kernels import folds as kernel
 from bioeval.scores.blocks import Block
@@ -162,67 +162,10 @@ class FoldTables:
 class PartCounts(NamedTuple):
     """A part after the first pass: its genuine scores, and its impostor scores by cell."""
 
-    genuine: GenuineScores  # float64 (k,)
-    genuine_cells: np.ndarray  # int64 (k,): the cell of each genuine score
+    genuine_cells: np.ndarray  # int64 (k,): the cell of each genuine score, increasing
+    missed: int  # genuine attempts that failed
     impostors: np.ndarray  # int64 (cells,): impostor scores in each cell
     failed: int  # impostor attempts that failed
-
-    def attempts(
-        self, cells: BitCells, kept_cells: np.ndarray, kept: np.ndarray
-    ) -> CountedAttempts:
-        """Return the attempts, from the `kept` impostor scores of the increasing `kept_cells`."""
-        impostors = PartlyKept(self.impostors, kept_cells, kept.astype(np.float64))
-        accepted = impostors.upto(impostors.scores, cells.cells_of(impostors.scores))
-        scores, first = runs(self.genuine.scores)
-        genuine_cells = self.genuine_cells[first[:-1]]
-        counts, is_exact = impostors.around(scores, genuine_cells)
-        below = accepted - np.diff(impostors.kept_before)
-        impostor = CountedScores(
-            CountTable(impostors.scores, below, accepted),
-            int(self.impostors.sum()),
-            CountTable(scores, *counts),
-            dtype=np.dtype(cells.dtype),
-            is_exact=is_exact,
-            count_upto=lambda x: impostors.upto(x, cells.cells_of(rounded_down(x, cells.dtype))),
-        )
-        return CountedAttempts(self.genuine.scores, impostor, self.genuine.missed, self.failed)
-
-
-class PartlyKept:
-    """Impostor scores that are kept if they are in some cells, and otherwise only counted.
-
-    - `scores` (float64 (k,)): the distinct kept scores, increasing
-    - `kept_before` (int64 (k + 1,)): the number of kept scores before each of them, and of all
-    """
-
-    def __init__(self, counts: np.ndarray, kept_cells: np.ndarray, kept: np.ndarray):
-        self.scores, self.kept_before = runs(kept)
-        self._counts, self._kept_cells = counts, kept_cells
-        # Scores in all cells before each cell, and in the kept cells before each kept cell.
-        self._before_cell = np.append(0, np.cumsum(counts))
-        self._kept_before_cell = np.append(0, np.cumsum(counts[kept_cells]))
-
-    def upto(
-        self, thresholds: np.ndarray, cells: np.ndarray, side: Literal["left", "right"] = "right"
-    ) -> np.ndarray:
-        """Count scores up to (left: below) thresholds, which lie in `cells` that are kept."""
-        kept_cells_before = self._kept_cells.searchsorted(cells)
-        in_other_cells = self._before_cell[cells] - self._kept_before_cell[kept_cells_before]
-        return in_other_cells + self.kept_before[self.scores.searchsorted(thresholds, side=side)]
-
-    def around(self, thresholds: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Count scores below and up to increasing thresholds in `cells`, (2, k); say where exactly.
-
-        Numbers are exact in kept cells and in cells without scores; in any other cell, they are the
-        number of scores before the cell.
-        """
-        counts = np.repeat(self._before_cell[None, cells], 2, axis=0)
-        in_kept = indices_in_cells(self._kept_cells, cells)
-        counts[0, in_kept] = self.upto(thresholds[in_kept], cells[in_kept], "left")
-        counts[1, in_kept] = self.upto(thresholds[in_kept], cells[in_kept])
-        is_exact = self._counts[cells] == 0
-        is_exact[in_kept] = True
-        return counts, is_exact
 
 
 def indices_in_cells(kept: np.ndarray, cells: np.ndarray) -> np.ndarray:
@@ -426,22 +369,22 @@ class FoldAttempts(Reducer):
     def _count_parts(self) -> list[dict[Subset, PartCounts]]:
         distances = self.genuine.distances
         cells = self.cells.cells_of(scored(distances) if self.rejected else distances)
+        number = len(self._without_failed(distances).scores)  # failures are at the end
         counts_of_parts: list[dict[Subset, PartCounts]] = []
         for division, parts in enumerate(self.parts):
             counts_of_parts.append({})
             for part in {part for subsets in parts for part in subsets}:
                 is_in_part = self.genuine.is_in_part(division, part)
-                scores, missed = self._without_failed(distances[is_in_part])
-                genuine = GenuineScores(scores.astype(np.float64), missed)
-                genuine_cells = cells[is_in_part][: len(scores)]  # failures are at the end
+                missed = int(np.count_nonzero(is_in_part[number:]))
+                genuine_cells = cells[:number][is_in_part[:number]]
                 impostors = self.tables.in_part(division, part)
-                counts_of_parts[division][part] = PartCounts(genuine, genuine_cells, *impostors)
+                counts_of_parts[division][part] = PartCounts(genuine_cells, missed, *impostors)
         return counts_of_parts
 
     def _cells_with_thresholds(self, part: PartCounts) -> np.ndarray:
         filled = np.flatnonzero(part.impostors)
         attempts = AttemptsOfParts.of_cells(
-            part.genuine_cells, filled, part.impostors[filled], part.genuine.missed, part.failed
+            part.genuine_cells, filled, part.impostors[filled], part.missed, part.failed
         )
         cells = [
             [self._cell_of(x.values[0])] if x.name == "fixed" else cells_of(x, attempts)
@@ -457,36 +400,73 @@ class FoldAttempts(Reducer):
 
     # -- the result
 
-    def result(self) -> list[list[list[Attempts]]]:
+    def result(self) -> list[AttemptsOfParts]:
+        """Return the attempts of the first parts of all tuples, of the second parts, and so on."""
         self.impostor = ScoresByFold.joined(self.kept, len(self.probe), self.dtype)
-        if self.few:
-            return [
-                [[self._listed_attempts(division, x) for x in subsets] for subsets in parts]
-                for division, parts in enumerate(self.parts)
-            ]
-        cells = self.cells.cells_of(self.impostor.distances)  # increasing, as the distances
-        attempts: list[list[list[Attempts]]] = []
-        for division, parts in enumerate(self.parts):
-            attempts.append([])
-            counts = self.counts_of_parts[division]
-            for subsets, kept_cells in zip(
-                parts, self.cells_with_thresholds[division], strict=True
-            ):
-                kept = self.impostor.of_division(division, indices_in_cells(kept_cells, cells))
-                attempts[division].append(
-                    [
-                        counts[x].attempts(self.cells, kept_cells, kept.distances_in(0, x))
-                        for x in subsets
-                    ]
+        # The scores without failures, which are at the end, and a table of all of them.
+        genuine, impostor = (
+            self._without_failed(x.distances).scores.astype(np.float64)
+            for x in (self.genuine, self.impostor)
+        )
+        table = np.union1d(genuine, impostor)
+        cells = below_cells = np.empty(0)
+        if not self.few:
+            # Below the scores of each cell, and above all known numbers of the cells before.
+            fixed = [x for rule in self.rules if rule.name == "fixed" for x in rule.values]
+            table = np.union1d(table, [-np.inf, *fixed])
+            cells_of_table = self.cells.cells_of(rounded_down(table, self.dtype))
+            cells_of_table[0] = -1
+            first_known = cells_of_table.searchsorted(np.arange(len(self.wanted)))
+            below_cells = np.nextafter(table[first_known - 1], np.inf)
+            table = np.union1d(table, below_cells)
+            cells = self.cells.cells_of(self.impostor.distances)  # increasing, as the distances
+        genuine_code, impostor_code, code_below_cell = (
+            table.searchsorted(x) for x in (genuine, impostor, below_cells)
+        )
+        # By place in a tuple and part: keys of scores, numbers of failures, unlisted scores.
+        tuples = [(k, x, i) for k, parts in enumerate(self.parts) for i, x in enumerate(parts)]
+        attempts = []
+        for place in range(len(tuples[0][1])):
+            keys: tuple[list[np.ndarray], ...] = ([], [], [])
+            failed = np.zeros((2, len(tuples)), dtype=np.int64)
+            numbers = [np.empty(0, dtype=np.int64)]
+            for k, (division, subsets, index) in enumerate(tuples):
+                part = subsets[place]
+                is_in_part = self.genuine.is_in_part(division, part)
+                keys[0].append(k * len(table) + genuine_code[is_in_part[: len(genuine)]])
+                failed[0, k] = np.count_nonzero(is_in_part[len(genuine) :])
+                if self.few:
+                    is_in_part = self.impostor.is_in_part(division, part)
+                    codes = impostor_code[is_in_part[: len(impostor)]]
+                    failed[1, k] = np.count_nonzero(is_in_part[len(impostor) :])
+                else:
+                    counts = self.counts_of_parts[division][part]
+                    failed[1, k] = counts.failed
+                    kept_cells = self.cells_with_thresholds[division][index]
+                    kept = indices_in_cells(kept_cells, cells)
+                    is_in_part = self.impostor.of_division(division, kept).is_in_part(0, part)
+                    codes = impostor_code[kept[is_in_part]]
+                    unlisted = counts.impostors.copy()
+                    unlisted[kept_cells] = 0
+                    filled = np.flatnonzero(unlisted)
+                    keys[2].append(k * len(table) + code_below_cell[filled])
+                    numbers.append(unlisted[filled])
+                keys[1].append(k * len(table) + codes)
+            of_genuine, listed = map(np.concatenate, keys[:2])
+            impostors = SortedScores.of_keys(listed, table, len(tuples))
+            if not self.few:
+                unlisted_keys = np.concatenate(keys[2])
+                at = listed.searchsorted(unlisted_keys)
+                all_keys = np.insert(listed, at, unlisted_keys)
+                weights, is_listed = (
+                    np.insert(np.ones(len(listed), x.dtype), at, x)
+                    for x in (np.concatenate(numbers), np.zeros(len(at), dtype=bool))
                 )
+                starts = SortedScores.of_keys(all_keys, table, len(tuples)).starts
+                impostors = PartlyListed(all_keys, starts, table, weights, is_listed, self.dtype)
+            genuine_scores = SortedScores.of_keys(of_genuine, table, len(tuples))
+            attempts.append(AttemptsOfParts(genuine_scores, impostors, *failed))
         return attempts
-
-    def _listed_attempts(self, division: int, part: Subset) -> Attempts:
-        genuine = self.genuine.distances_in(division, part)
-        impostor = self.impostor.distances_in(division, part)
-        if self.rejected:
-            return Attempts.with_failures(scored(genuine), scored(impostor))
-        return Attempts.from_ordered(genuine, impostor)
 
     def by_fold(self, threshold: float) -> FoldCounts:
         """Return the attempts by the folds of the first division, after :meth:`result`.

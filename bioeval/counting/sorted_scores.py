@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.counting.order import run_bounds
+from bioeval.counting.order import next_number, run_bounds
 
 
 class Moments(NamedTuple):
@@ -291,6 +291,47 @@ class SortedScores:
             low, high = scores.searchsorted(FINITE).tolist()
             # As of a list of all attempts, to the last bit: sums are rounded.
             yield moments_of(np.repeat(scores[low:high], self._times))
+
+
+class PartlyListed(SortedScores):
+    """Scores of which some are listed; any other entry stands for the unlisted scores of a cell.
+
+    The entry of unlisted scores is below all of them: numbers are exact at thresholds in cells
+    whose scores are listed, or that have none.
+
+    Parameters
+    ----------
+    keys, starts, distances, weights
+        As of :class:`SortedScores`.
+    is_listed : ndarray of bool (k,)
+        Which entries are scores.
+    dtype : dtype
+        The type of the scores.
+    """
+
+    def __init__(
+        self,
+        keys: np.ndarray,
+        starts: np.ndarray,
+        distances: np.ndarray,
+        weights: np.ndarray,
+        is_listed: np.ndarray,
+        dtype: np.dtype,
+    ):
+        super().__init__(keys, starts, distances, weights)
+        self._is_listed, self._dtype = is_listed, dtype
+
+    def following(self, thresholds: Any, nearest: Any = np.inf) -> np.ndarray:
+        """Return the smallest score above each threshold, unless `nearest` is smaller.
+
+        If an unlisted score may be smaller, return the next number of the dtype: no score is below.
+        """
+        following = super().following(thresholds, nearest)
+        indices = self._indices_of(thresholds, "right")
+        has_unlisted = indices < along_points(self.starts[1:], indices)
+        has_unlisted[has_unlisted] = ~self._is_listed[indices[has_unlisted]]
+        may_be_smaller = following == self._scores_at(indices, has_unlisted)
+        return np.where(may_be_smaller, next_number(thresholds, self._dtype), following)
 
 
 def along_points(numbers: np.ndarray, points: np.ndarray) -> np.ndarray:

@@ -340,9 +340,10 @@ class ChosenThreshold:
         return {name: to_user(self.threshold, kind), f"{name}_next": to_user(self.next, kind)}
 
 
-def choose(rule: Rule, attempts: Attempts) -> ChosenThreshold:
-    """Return the threshold of a rule; a fixed threshold is a distance."""
-    chosen = choose_of_parts(rule, attempts.points)
+def choose(rule: Rule, attempts: Attempts | AttemptsOfParts) -> ChosenThreshold:
+    """Return the threshold of a rule for a single part; a fixed threshold is a distance."""
+    points = attempts.points if isinstance(attempts, Attempts) else attempts
+    chosen = choose_of_parts(rule, points)
     return ChosenThreshold(
         float(chosen.threshold[0]), bool(chosen.defined[0]), float(chosen.next[0])
     )
@@ -399,12 +400,18 @@ _CHOOSERS: dict[RuleName, Callable[[Rule, AttemptsOfParts], _Chosen]] = {
 }
 
 
-def no_such_threshold(rule: Rule, attempts: Attempts) -> str:
-    """Return why a rule chooses no threshold on attempts of both classes."""
+def no_such_threshold(rule: Rule, attempts: Attempts | AttemptsOfParts) -> str:
+    """Return why a rule chooses no threshold on attempts of both classes, of a single part."""
     aim = {"eer": "equal error rates", "frr": rule.words.partition(" with ")[2]}[rule.name]
-    genuine = f"{attempts.missed:,} of {attempts.genuine_attempts:,} genuine"
-    impostor = f"{attempts.missed_impostors:,} of {attempts.impostor_attempts:,} impostor attempts"
-    return f"none has {aim}, because none accepts failed attempts ({genuine} and {impostor})"
+    genuine, impostor = (
+        f"{int(np.sum(failed)):,} of {int(np.sum(all_of_class)):,}"
+        for failed, all_of_class in (
+            (attempts.missed, attempts.genuine_attempts),
+            (attempts.missed_impostors, attempts.impostor_attempts),
+        )
+    )
+    failed_attempts = f"{genuine} genuine and {impostor} impostor attempts"
+    return f"none has {aim}, because none accepts failed attempts ({failed_attempts})"
 
 
 def cells_of(rule: Rule, attempts: AttemptsOfParts) -> np.ndarray:

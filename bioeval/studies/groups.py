@@ -322,16 +322,18 @@ def by_group(
     distance_rule = rule.as_distance(scores.kind)
     counting = FoldAttempts(None, [groups.sides], [[(Subset(),)]], distance_rule, Rule("eer"))
     with rows_reported(passes=2):
-        ((((attempts,),),),) = reduce(scores, counting)
+        ((attempts,),) = reduce(scores, counting)
         report_rows(scores.shape[0], scores.shape[0])  # the second pass may not be needed
     chosen = choose(distance_rule, attempts)
     ds = _rates(groups, counting.by_fold(chosen.threshold), chosen)
-    if attempts.defined and not chosen.defined:
+    if attempts.defined[0] and not chosen.defined:
         messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
     if rule.name == "fixed":
         used = to_user(chosen.threshold, scores.kind)
         rates = float(ds["far"].values.flat[-1]), float(ds["frr"][-1])
-        messages += beyond_scores(used, *rates, float(attempts.next_scores(chosen.threshold)))
+        messages += beyond_scores(
+            used, *rates, float(attempts.next_scores(np.array([chosen.threshold]))[0])
+        )
     ds.attrs.update(
         by=groups.name or "given values",
         **rule.attrs(),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -47,7 +47,6 @@ from bioeval.studies.folds.splits import (
     IndexSet,
     PairSides,
     Part,
-    Place,
     Samples,
     SamplesToDivide,
     Split,
@@ -356,9 +355,6 @@ SHARED = 1 << 12
 
 NO_ATTEMPTS = Attempts.from_scores(np.empty(0), np.empty(0))
 
-#: The attempts of the training part and of the test part.
-BothParts = tuple[Attempts, Attempts]
-
 #: The numbers of one split by name, of both parts or of the whole split: one row of the arrays in
 #: :data:`bioeval.studies.folds.results.SplitNumbers`.
 Fold = dict[str, Any]
@@ -463,14 +459,9 @@ class FoldSide:
         scores = None if self.scores is None else self._verified(options).unenrolled
         return np.empty(0) if scores is None else scores
 
-    def points(self, options: FoldOptions, attempts: Attempts) -> Fold:
-        """Return the operating points of verification.
-
-        The `attempts` of the part are counted anew if some of their scores are not known.
-        """
-        if not attempts.listed:
-            attempts = self._verified(options, options.wanted).attempts
-        return _single(options.points(attempts.points))
+    def points(self, options: FoldOptions) -> Fold:
+        """Return the operating points of verification, for which the part is counted."""
+        return _single(options.points(self._verified(options, options.wanted).attempts.points))
 
     def searched(self, options: FoldOptions) -> Searched:
         """Return the attempts of identification."""
@@ -583,116 +574,100 @@ def _may_be_masked(system: FoldedSystem, options: FoldOptions) -> bool:
     return is_matrix and options.claims is None and not ranks_people
 
 
-class _TaskInFolds:
-    """A task, and its numbers in the splits that were evaluated so far."""
-
-    def __init__(self, system: FoldedSystem, options: FoldOptions):
-        """Count folds together, as far as they can be."""
-        self.system, self.options = system, options
-        #: The attempts of verification in folds that were counted together.
-        self.counted: dict[Place, BothParts] = {}
-        if _share_passes(system, options):
-            # The attempts of verification of both parts by fold.
-            plan, sides = system.plan, system.sides
-            assert isinstance(sides, SplitSides)
-            rule = options.rule.as_distance(system.kind)
-            divisions = []
-            for number in range(plan.shape[0]):
-                fold_of_sample, parts = _division(plan, number)
-                if options.use.templates == "single" or sides.keeps_subjects(fold_of_sample):
-                    fold_of_row = fold_of_sample[sides.sample_of_row]
-                    fold_of_column = fold_of_sample[sides.sample_of_column]
-                    divisions.append(_Repeat(number, fold_of_row, fold_of_column, parts))
-            attempts_of_fold: dict[Place, BothParts] = {}
-            at_once = _repeats_at_once(plan)
-            passes = range(0, len(divisions), at_once)
-            with rows_reported_to(reporter(), passes=2 * len(passes)):
-                for first in passes:
-                    together = divisions[first : first + at_once]
-                    folds_of_sides = [(x.fold_of_row, x.fold_of_column) for x in together]
-                    parts_of_repeats = [x.parts for x in together]
-                    counting = FoldAttempts(
-                        options.fused(system.kind), folds_of_sides, parts_of_repeats, rule
-                    )
-                    (attempts_of_repeats,) = reduce(system.scores, counting)
-                    rows = system.scores.shape[0]
-                    report_rows(rows, rows)  # the second pass may not be needed
-                    for repeat, attempts_of_folds in zip(
-                        together, attempts_of_repeats, strict=True
-                    ):
-                        for fold, (train, test) in enumerate(attempts_of_folds):
-                            attempts_of_fold[repeat.number, fold] = train, test
-            self.counted = attempts_of_fold
-        self.folds: list[Fold] = []
-
-    def add_fold(self, place: Place, train: FoldSide, test: FoldSide) -> None:
-        """Evaluate the next split; `train` and `test` are its parts."""
-        options = self.options
-        rule = options.rule.as_distance(self.system.kind)  # a fitted system may have another kind
-        if options.claims is not None:
-            for part, side in enumerate((train, test)):
-                draw = partial(options.claims.draw, repeat=len(self.folds), part=part)
-                side.draw_claims(draw)
-        if options.task == "verification":
-            # Choose a threshold on the training part; judge both parts by it.
-            counted = self.counted.get(place)
-            train_attempts = train.attempts(options, rule) if counted is None else counted[0]
-            chosen = choose_of_parts(rule, train_attempts.points)
-            fixed = Rule("fixed", (float(chosen.threshold[0]) if chosen.defined[0] else -np.inf,))
-            test_attempts = test.attempts(options, fixed) if counted is None else counted[1]
-            fold = _single(judged(chosen, [train_attempts.points, test_attempts.points]))
-            if options.claims is not None:
-                unenrolled = [part.unenrolled(options) for part in (train, test)]
-                fold["fa_unenrolled"] = [
-                    np.count_nonzero(x <= chosen.threshold) for x in unenrolled
-                ]
-                fold["unenrolled_attempts"] = [len(x) for x in unenrolled]
-            if options.far_targets is not None:
-                fold |= test.points(options, test_attempts)
-        else:
-            searched = train.searched(options), test.searched(options)
-            fold = fold_of_searches(*searched, options, rule)
-        sizes = self.system.sides.sizes(self.system.plan.splits[place])
-        self.folds.append(fold | sizes)
-
-
 def _evaluate_selected(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Numbers]:
-    in_folds = [_TaskInFolds(system, options) for options in tasks]
-    splits, tell = system.plan.splits, reporter()
+    """Evaluate tasks in every split; count folds together, as far as they can be."""
+    counted = {
+        i: _count_together(system, x) for i, x in enumerate(tasks) if _share_passes(system, x)
+    }
+    selected = [i for i in range(len(tasks)) if i not in counted]
+    folds: list[list[Fold]] = [[] for _ in tasks]
+    plan, tell = system.plan, reporter()
     with rows_reported_to(None):  # progress counts folds, and not the rows that they read
-        for done, (place, split) in enumerate(splits.items(), start=1):
+        for done, split in enumerate(plan.splits.values() if selected else (), start=1):
             train, test = system.parts(split)
-            for task in in_folds:
-                task.add_fold(place, train, test)
-            if any(place not in task.counted for task in in_folds):
+            for i in selected:
+                fold = _selected_fold(system, tasks[i], train, test, number=len(folds[i]))
+                folds[i].append(fold | system.sides.sizes(split))
+            tell(done, len(plan.splits))
+    return [counted[i] if i in counted else stacked(x) for i, x in enumerate(folds)]
+
+
+def _selected_fold(
+    system: FoldedSystem, options: FoldOptions, train: FoldSide, test: FoldSide, number: int
+) -> Fold:
+    """Evaluate one split by itself; `train` and `test` are its parts, `number` its place."""
+    rule = options.rule.as_distance(system.kind)  # a fitted system may have another kind
+    if options.claims is not None:
+        for part, side in enumerate((train, test)):
+            side.draw_claims(partial(options.claims.draw, repeat=number, part=part))
+    if options.task != "verification":
+        return fold_of_searches(train.searched(options), test.searched(options), options, rule)
+    # Choose a threshold on the training part; judge both parts by it.
+    train_attempts = train.attempts(options, rule)
+    chosen = choose_of_parts(rule, train_attempts.points)
+    fixed = Rule("fixed", (float(chosen.threshold[0]) if chosen.defined[0] else -np.inf,))
+    test_attempts = test.attempts(options, fixed)
+    fold = _single(judged(chosen, [train_attempts.points, test_attempts.points]))
+    if options.claims is not None:
+        unenrolled = [part.unenrolled(options) for part in (train, test)]
+        fold["fa_unenrolled"] = [np.count_nonzero(x <= chosen.threshold) for x in unenrolled]
+        fold["unenrolled_attempts"] = [len(x) for x in unenrolled]
+    if options.far_targets is not None:
+        if test_attempts.listed:
+            fold |= _single(options.points(test_attempts.points))
+        else:
+            fold |= test.points(options)
+    return fold
+
+
+def _count_together(system: FoldedSystem, options: FoldOptions) -> Numbers:
+    """Count verification of both parts of all folds of some repeats in each pass."""
+    plan, sides = system.plan, system.sides
+    assert isinstance(sides, SplitSides)
+    rule = options.rule.as_distance(system.kind)
+    divisions = [_division(plan, number) for number in range(plan.shape[0])]
+    at_once = max(1, SHARED // (plan.shape[1] + 1) ** 2)
+    passes = range(0, len(divisions), at_once)
+    counted: list[Numbers] = []
+    tell, rows = reporter(), system.scores.shape[0]
+    with rows_reported_to(tell, passes=2 * len(passes)):
+        for first in passes:
+            folds, parts = zip(*divisions[first : first + at_once], strict=True)
+            folds_of_sides = [(x[sides.sample_of_row], x[sides.sample_of_column]) for x in folds]
+            counting = FoldAttempts(options.fused(system.kind), folds_of_sides, parts, rule)
+            ((train, test),) = reduce(system.scores, counting)
+            report_rows(rows, rows)  # the second pass may not be needed
+            numbers = judged(choose_of_parts(rule, train), [train, test])
+            if options.far_targets is not None and counting.few:
+                numbers |= options.points(test)
+            counted.append(numbers)
+    numbers = {name: np.concatenate([x[name] for x in counted]) for name in counted[0]}
+    splits = [*plan.splits.values()]
+    if options.far_targets is not None and not counting.few:
+        points = []
+        with rows_reported_to(None):
+            for done, split in enumerate(splits, start=1):
+                points.append(system.parts(split)[1].points(options))
                 tell(done, len(splits))
-    return [stacked(task.folds) for task in in_folds]
-
-
-def _repeats_at_once(plan: SplitPlan) -> int:
-    return max(1, SHARED // (plan.shape[1] + 1) ** 2)
+        numbers |= stacked(points)
+    return numbers | stacked([sides.sizes(split) for split in splits])
 
 
 def _share_passes(system: FoldedSystem, options: FoldOptions) -> bool:
     """Whether folds may be counted together; other folds must be counted part by part.
 
-    They may in verification of a matrix, but for experiments, drawn claims, and data with templates
-    of no person, which are in every part.
+    They may in verification of a matrix, but for experiments, drawn claims, data with templates of
+    no person, which are in every part, and claims of a person whose templates are in two folds.
     """
     is_of_all_attempts = options.task == "verification" and options.claims is None
     if system.is_fitted or not is_of_all_attempts or system.plan.by_parts:
         return False
-    sides = system.sides
-    return isinstance(sides, SplitSides) and sides.n == sides.templates
-
-
-class _Repeat(NamedTuple):
-    """One repeat as a division of the rows and columns of a matrix."""
-
-    number: int  # from 0
-    fold_of_row: np.ndarray  # int64 (rows,)
-    fold_of_column: np.ndarray  # int64 (columns,)
-    parts: list[tuple[Subset, Subset]]  # training and test part of each fold
+    plan, sides = system.plan, system.sides
+    if not isinstance(sides, SplitSides) or sides.n != sides.templates:
+        return False
+    return options.use.templates == "single" or all(
+        sides.keeps_subjects(_division(plan, number)[0]) for number in range(plan.shape[0])
+    )
 
 
 def _division(plan: SplitPlan, repeat: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:

@@ -19,6 +19,7 @@ from reference import (  # noqa: F401
 )
 from result_messages import arguments, codes
 from result_text import as_text
+from ways import counted_by
 
 import bioeval as be
 
@@ -679,3 +680,21 @@ def test_results_over_other_folds_are_not_compared():
     results = [be.cross_evaluate(x, REPEATED) for x in named]
     straight = be.compare(a, be.cross_evaluate(two, REPEATED), measures="frr")
     assert be.compare(*results, measures="frr").frr_t.values[0, 1] == straight.frr_t.values[0, 1]
+
+
+@pytest.mark.parametrize("way", ["listed", "counted", "few cells"])
+def test_the_score_after_a_threshold_that_rejects_all_is_the_smallest_of_the_training_part(way):
+    rng = np.random.default_rng(0)
+    subjects = np.repeat(np.arange(12), 2)
+    distances = 1 + rng.random((24, 24))
+    distances += distances.T
+    distances[subjects[:, None] != subjects] -= 1  # the nearest scores are of impostors
+    splitter = be.partition.SubjectKFold(3)
+    with counted_by(way):
+        ds = be.cross_evaluate(be.Scores(distances, subjects), splitter, threshold="far=0")
+    smallest = [
+        distances[np.ix_(train, train)][~np.eye(len(train), dtype=bool)].min()
+        for train, _ in splitter.split(np.zeros((24, 1)), groups=subjects)
+    ]
+    assert (ds.threshold == -np.inf).all()
+    np.testing.assert_array_equal(ds.threshold_next.values.ravel(), smallest)
