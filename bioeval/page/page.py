@@ -402,68 +402,55 @@ def report(
         pictures = Images(require_text("images", images), folder if images else None)
         opening = None if threshold is None else require_number("threshold", threshold)
         origin = list(_origin_of(read, command))
-        text = _page_text(results, title, origin, pictures, opening)
+        # Results as the text of an HTML page.
+        page = PageResults.collected(results)
+        rates = PageRates.from_nodes(page.nodes, opening)
+        uncounted = uncounted_thresholds(page.nodes, opening)
+        kind_of_rates = ""
+        if rates is not None:
+            dataset = rates.leader.dataset
+            of_searches = task_of(dataset) == "identification"
+            kind_of_rates = rates_are_of(dataset.attrs, searches=of_searches)
+        lines = _PageLines(kind_of_rates, pictures)
+        document = _PageDocument.written(page, _PageLines("", pictures))
+        about_threshold = _about_threshold(page, rates, uncounted)
+        answer = [*document.answers, *map(lines.write, about_threshold)]
+        table = None if rates is None else rates_table(rates, len(page.systems) > 1, lines)
+        figures = PageFigures(page, rates, pictures)
+        first, plots = figures.first(), figures.other_plots()
+        alarms = [*map(lines.write, doubts_of_systems(page.nodes)), *document.alarms]
+        style = CSS + _asset("page.css")
+        digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
+        names = [x["title"] for x in document.sections[:1]]
+        heading = ", ".join(names)
+        if page.evaluated:
+            names, number = page.systems[:_MOST_NAMED], len(page.systems)
+            heading = ", ".join(names)
+            if number > _MOST_NAMED:
+                heading = f"{number} systems: {heading} and {number - _MOST_NAMED} more"
+        text = _template().render(
+            title=printable(title) or heading,
+            version=__version__,
+            answer=answer,
+            alarms=list(dict.fromkeys(alarms)),
+            first=first,
+            table=table,
+            # Where nothing is above it, the first section is not folded.
+            unfolded=1 if table is None else 0,
+            sections=document.sections,
+            notes=list(dict.fromkeys(document.notes)),
+            plots=plots,
+            left_out=lines.write(figures.left_out()),
+            origin=[*origin, *_made_from(page.nodes)],
+            style=style,
+            policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
+            "base-uri 'none'; form-action 'none'",
+        )
+        text = _DIRECTIONS.sub(lambda match: printable(match[0]), text)
         part.write_text(text, encoding="utf-8", newline="\n")
     if pictures.missing:
         warnings.warn(pictures.remark(), BioevalWarning, stacklevel=2)
     return Path(path)
-
-
-def _page_text(
-    results: Any,
-    title: str,
-    origin: Sequence[tuple[str, str]],
-    images: Images,
-    threshold: float | None,
-) -> str:
-    """Return results as the text of an HTML page.
-
-    `origin` has names and texts about the command, files and software behind the results.
-    """
-    page = PageResults.collected(results)
-    rates = PageRates.from_nodes(page.nodes, threshold)
-    uncounted = uncounted_thresholds(page.nodes, threshold)
-    kind_of_rates = ""
-    if rates is not None:
-        dataset = rates.leader.dataset
-        of_searches = task_of(dataset) == "identification"
-        kind_of_rates = rates_are_of(dataset.attrs, searches=of_searches)
-    lines = _PageLines(kind_of_rates, images)
-    document = _PageDocument.written(page, _PageLines("", images))
-    about_threshold = _about_threshold(page, rates, uncounted)
-    answer = [*document.answers, *map(lines.write, about_threshold)]
-    table = None if rates is None else rates_table(rates, len(page.systems) > 1, lines)
-    figures = PageFigures(page, rates, images)
-    first, plots = figures.first(), figures.other_plots()
-    alarms = [*map(lines.write, doubts_of_systems(page.nodes)), *document.alarms]
-    style = CSS + _asset("page.css")
-    digest = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
-    names = [x["title"] for x in document.sections[:1]]
-    heading = ", ".join(names)
-    if page.evaluated:
-        names, number = page.systems[:_MOST_NAMED], len(page.systems)
-        heading = ", ".join(names)
-        if number > _MOST_NAMED:
-            heading = f"{number} systems: {heading} and {number - _MOST_NAMED} more"
-    text = _template().render(
-        title=printable(title) or heading,
-        version=__version__,
-        answer=answer,
-        alarms=list(dict.fromkeys(alarms)),
-        first=first,
-        table=table,
-        # Where nothing is above it, the first section is not folded.
-        unfolded=1 if table is None else 0,
-        sections=document.sections,
-        notes=list(dict.fromkeys(document.notes)),
-        plots=plots,
-        left_out=lines.write(figures.left_out()),
-        origin=[*origin, *_made_from(page.nodes)],
-        style=style,
-        policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'",
-    )
-    return _DIRECTIONS.sub(lambda match: printable(match[0]), text)
 
 
 def _about_threshold(

@@ -620,7 +620,14 @@ def rates_table(rates: PageRates, is_of_several: bool, lines: HtmlLines) -> dict
         keys["task"] = lambda curve: str(curve.dataset.attrs["task"])
     has_eer = all(_is_number(x.dataset, "eer") for x in curves)
     attempts = {x: _attempts(x.dataset) for x in curves}
-    people = {x: _people(x.dataset) for x in curves}
+    people = {
+        x: (
+            counted(int(x.dataset["subjects"]), "people")
+            if _is_number(x.dataset, "subjects")
+            else ""
+        )
+        for x in curves
+    }
     different = {
         heading: texts
         for heading, texts in (("attempts", attempts), ("people", people))
@@ -647,10 +654,6 @@ def _attempts(dataset: xr.Dataset) -> str:
         return ""
     genuine, impostor = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
     return f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
-
-
-def _people(dataset: xr.Dataset) -> str:
-    return counted(int(dataset["subjects"]), "people") if _is_number(dataset, "subjects") else ""
 
 
 def _is_number(dataset: xr.Dataset, name: str) -> bool:

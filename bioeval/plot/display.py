@@ -418,9 +418,20 @@ class Curves(Display):
             absences = []
         candidates = by_system(self.systems, lambda x: candidates_in_words(x.dataset.attrs))
         caption = [*caption, f"names: {shared}" if shared else "", *candidates]
+        levels = set()
+        for name, drawn in self.bands_.items():
+            attrs = self.curves[name].system.dataset.attrs
+            if "confidence" in attrs:
+                word = "bars" if isinstance(drawn, LineCollection) else "bands"
+                levels.add((100 * float(attrs["confidence"]), word))
         self.finish(
             joined(self.write(title), task_in_title(self.systems), by=": "),
-            [*caption, *self._levels_of_bands(), *last, *absences],
+            [
+                *caption,
+                *[f"{word}: {level:g} % at each point" for level, word in sorted(levels)],
+                *last,
+                *absences,
+            ],
             self.named(x),
             self.named(y),
             has_legend=not self._label_ends(),
@@ -467,15 +478,6 @@ class Curves(Display):
                 name = curve.system.name if is_named else self._label(curve)
                 missing.setdefault(reason, []).append(name)
         return missing
-
-    def _levels_of_bands(self) -> list[str]:
-        levels = set()
-        for name, drawn in self.bands_.items():
-            attrs = self.curves[name].system.dataset.attrs
-            if "confidence" in attrs:
-                word = "bars" if isinstance(drawn, LineCollection) else "bands"
-                levels.add((100 * float(attrs["confidence"]), word))
-        return [f"{word}: {level:g} % at each point" for level, word in sorted(levels)]
 
     def _name_lines(self, names: Mapping[str, str]) -> None:
         """Name each line or, if many lines are of several systems, each system and line style.

@@ -376,7 +376,22 @@ def spread(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """
     systems = pick(data, "spread", single=True)
     ds = systems[0].dataset
-    rows = _spreads_of_measures(ds)
+    scalars = ds.drop_dims("threshold", errors="ignore")
+    fold_dims = [str(dim) for dim in OVER if dim in ds.dims]
+    statistics = _by_place(rows_of(Node("", "", "", aggregate(scalars, fold_dims))))
+    rows_of_folds = (row for row in rows_of(Node("", "", "", scalars)) if _is_shown(row, fold_dims))
+    lines = Lines(task_of(ds))
+    rows = []
+    for place, of_place in _by_place(rows_of_folds).items():
+        summary = {row.statistic: row for row in statistics[place]}
+        mean = summary["mean"]
+        limits = mean.low, mean.high
+        if f"{mean.name}_low" not in mean.node.dataset:  # the middle 95 % of the values
+            limits = summary["q0.025"].value, summary["q0.975"].value
+        label = lines.write(label_of(of_place[0]))
+        label += " (in %)" if of_place[0].about["units"] == "proportion" else ""
+        values = np.array([row.value for row in of_place])
+        rows.append(_Spread(mean.name, label, of_place[0].about, values, mean.value, *limits))
     folds = math.prod(ds.sizes[dim] for dim in OVER if dim in ds.sizes)
     is_in_rows = {row.name for row in rows}
     undefined = [
@@ -420,26 +435,6 @@ class _Spread:
     mean: float
     low: float
     high: float
-
-
-def _spreads_of_measures(dataset: xr.Dataset) -> list[_Spread]:
-    scalars = dataset.drop_dims("threshold", errors="ignore")
-    fold_dims = [str(dim) for dim in OVER if dim in dataset.dims]
-    statistics = _by_place(rows_of(Node("", "", "", aggregate(scalars, fold_dims))))
-    rows_of_folds = (row for row in rows_of(Node("", "", "", scalars)) if _is_shown(row, fold_dims))
-    lines = Lines(task_of(dataset))
-    spreads = []
-    for place, rows in _by_place(rows_of_folds).items():
-        summary = {row.statistic: row for row in statistics[place]}
-        mean = summary["mean"]
-        limits = mean.low, mean.high
-        if f"{mean.name}_low" not in mean.node.dataset:  # the middle 95 % of the values
-            limits = summary["q0.025"].value, summary["q0.975"].value
-        label = lines.write(label_of(rows[0]))
-        label += " (in %)" if rows[0].about["units"] == "proportion" else ""
-        values = np.array([row.value for row in rows])
-        spreads.append(_Spread(mean.name, label, rows[0].about, values, mean.value, *limits))
-    return spreads
 
 
 def _is_shown(row: Row, fold_dims: Iterable[str]) -> bool:

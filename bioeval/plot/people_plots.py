@@ -87,7 +87,25 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     _draw_limits(ax.axvline, _limits(genuine[is_placed], sign, count))
     _draw_limits(ax.axhline, _limits(impostor[is_placed], -sign, count))
     ax.margins(AROUND)
-    _name_corners(ax, ds, sign)
+    # Write each animal, with its number, into its corner; `sign` is -1 for distances.
+    counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
+    for animal, (by_genuine, by_impostor) in ANIMALS.items():
+        if animal not in counts:
+            continue
+        is_right = (by_genuine == "best") == (sign > 0)
+        is_top = (by_impostor == "best") == (sign < 0)
+        corner = float(is_right), float(is_top)
+        offset = -FROM_CORNER if is_right else FROM_CORNER, -FROM_CORNER if is_top else FROM_CORNER
+        note(
+            ax,
+            f"{animal}s {counts[animal]}",
+            corner,
+            offset,
+            color=Style.text,
+            fontweight="bold",
+            xycoords="axes fraction",
+            **_towards(not is_right, not is_top),
+        )
     if why_empty:
         ax.text(0.5, 0.5, Style.translated(why_empty), transform=ax.transAxes, ha="center")
     worst = list[int]()
@@ -114,21 +132,6 @@ def _draw_limits(draw_line: Callable[..., Any], limits: tuple[float, float]) -> 
     for limit in limits:
         if np.isfinite(limit):
             draw_line(limit, color=Style.rule, linewidth=THIN, linestyle="--", zorder=1)
-
-
-def _name_corners(ax: Axes, ds: xr.Dataset, sign: int) -> None:
-    """Write each animal, with its number, into its corner; `sign` is -1 for distances."""
-    counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
-    for animal, (by_genuine, by_impostor) in ANIMALS.items():
-        if animal not in counts:
-            continue
-        is_right = (by_genuine == "best") == (sign > 0)
-        is_top = (by_impostor == "best") == (sign < 0)
-        corner = float(is_right), float(is_top)
-        offset = -FROM_CORNER if is_right else FROM_CORNER, -FROM_CORNER if is_top else FROM_CORNER
-        properties: dict[str, Any] = {"color": Style.text, "fontweight": "bold"}
-        properties |= {"xycoords": "axes fraction", **_towards(not is_right, not is_top)}
-        note(ax, f"{animal}s {counts[animal]}", corner, offset, **properties)
 
 
 def _name_worst(ax: Axes, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> list[Annotation]:
@@ -230,7 +233,16 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     plot = Display(systems, ax, style, _size_in_inches(ds.sizes["group"]))
     left = plot.ax_
     right = plot.divide(2, 1) if is_narrow else plot.divide(1, 2, width_ratios=(1, PAIRS_TO_RATES))
-    names = _names_by_position(ds["group"].values.tolist(), room(left)[1])
+    # The names of the groups that are named, by the index of the group.
+    groups = ds["group"].values.tolist()
+    longest, small = LONGEST_NAME[Style.look.width is not None], Style.look.small
+    letters = min(max(len(str(group)) for group in groups), longest)
+    lines_of_names = (WITHOUT_TITLE * room(left)[1] - letters * LETTER * small) / small
+    most_groups = max(1, min(int(lines_of_names / LINE_SPACING), MOST_NAMED))
+    names = {
+        i: Style.translated(as_plot_text(short_name(str(groups[i]), longest)))
+        for i in range(0, len(groups), -(-len(groups) // most_groups))
+    }
     positions = [*names]
     _draw_rates(left, ds, "frr", overall_frr, style)
     subjects = ds["subjects"].values[positions].tolist()
@@ -296,21 +308,6 @@ def _size_in_inches(groups: int) -> tuple[float, float]:
     if Style.look.is_narrow:
         return WIDTH_OF_PANEL, PANELS_IN_COLUMN * height
     return WIDTH_OF_PANELS * Style.look.factor**0.5, height
-
-
-def _names_by_position(groups: list[Any], height: float) -> dict[int, str]:
-    """Return the names of the groups that are named, by the index of the group.
-
-    Their number is limited by the `height` in points, less the title and the names of columns,
-    which are vertical.
-    """
-    longest, small = LONGEST_NAME[Style.look.width is not None], Style.look.small
-    letters = min(max(len(str(group)) for group in groups), longest)
-    lines_of_names = (WITHOUT_TITLE * height - letters * LETTER * small) / small
-    most_groups = max(1, min(int(lines_of_names / LINE_SPACING), MOST_NAMED))
-    positions = range(0, len(groups), -(-len(groups) // most_groups))
-    names = {i: as_plot_text(short_name(str(groups[i]), longest)) for i in positions}
-    return {i: Style.translated(name) for i, name in names.items()}
 
 
 def _draw_rates(

@@ -15,7 +15,7 @@ from bioeval.plot.display import Display
 from bioeval.plot.plot_axes import CURVE, RGB, Style, styled
 from bioeval.plot.systems import as_plot_text, joined, labels_of, pick
 from bioeval.showing.text import Text, say
-from bioeval.studies.compare import MeasureOfSystems, measures_of
+from bioeval.studies.compare import measures_of
 
 WIDTH, HEIGHT_WITHOUT_ROWS, HEIGHT_OF_ROW = 9.6, 1.9, 0.36  # of the figure, in inches
 LEAST_HEIGHT, MOST_HEIGHT = 3.0, 14.0
@@ -62,7 +62,20 @@ def ranking(
     if require_text("measure", measure):
         require_choice("measure", measure, list(by_name))
     ranked = by_name[measure or next(iter(by_name))]
-    rows = _rows(ranked)
+    labels = labels_of(ranked.systems, ranked.systems)
+    # A list of colours is used in the order of the data, not of the ranks.
+    colours = [Style.colour(i, names=(name,)) for i, name in enumerate(ranked.systems)]
+    rows = []
+    for i in ranked.order:
+        value = ranked.number("", i)
+        if np.isnan(value):
+            continue
+        system = ranked.systems[i]
+        name = short_name(labels.get(system, system), LONGEST_NAME[Style.look.is_narrow])
+        limits = ranked.number("low", i), ranked.number("high", i)
+        ranks = ranked.number("rank_low", i), ranked.number("rank_high", i)
+        row = _Row(as_plot_text(name), colours[i], value, limits, ranks, ranked.letters(i))
+        rows.append(row)
     height = np.clip(HEIGHT_WITHOUT_ROWS + HEIGHT_OF_ROW * len(rows), LEAST_HEIGHT, MOST_HEIGHT)
     plot = Display(results, ax, style, (WIDTH, float(height)))
     left, right = plot.ax_, plot.divide(1, 2, width_ratios=(VALUES_TO_RANKS, 1))
@@ -83,7 +96,14 @@ def ranking(
     left.margins(x=0.04)
     if ranked.scalar.kind == "rate":
         left.xaxis.set_major_formatter(plot_axes.in_per_cent)
-    _draw_ranks(right, rows)
+    first, last = np.array([row.ranks for row in rows]).T
+    of_ranks: Any = [row.colour if row.ranks[0] == 1 else Style.rule for row in rows]
+    widths, starts = last - first + WIDTH_OF_RANK, first - WIDTH_OF_RANK / 2
+    bars = right.barh(positions, widths, 0.5, starts, color=of_ranks, zorder=2)
+    letters = [row.letters for row in rows]
+    right.bar_label(bars, letters, padding=4, fontsize=Style.look.small, color=Style.text)
+    right.set_xlim(0.5, len(rows) + 0.5 + WIDTH_OF_LETTER * len(rows) * max(map(len, letters)))
+    right.set_xticks(range(1, len(rows) + 1, -(-len(rows) // MOST_TICKS)))
     better = "larger" if ranked.scalar.larger_is_better else "smaller"
     label = say("{measure} ({better} is better)", measure=ranked.name, better=better)
     level: Text = ""
@@ -107,33 +127,3 @@ class _Row(NamedTuple):
     limits: tuple[float, float]  # of the value
     ranks: tuple[float, float]  # the first and the last that the system may have
     letters: str
-
-
-def _rows(ranked: MeasureOfSystems) -> list[_Row]:
-    labels = labels_of(ranked.systems, ranked.systems)
-    # A list of colours is used in the order of the data, not of the ranks.
-    colours = [Style.colour(i, names=(name,)) for i, name in enumerate(ranked.systems)]
-    rows = []
-    for i in ranked.order:
-        value = ranked.number("", i)
-        if np.isnan(value):
-            continue
-        system = ranked.systems[i]
-        name = short_name(labels.get(system, system), LONGEST_NAME[Style.look.is_narrow])
-        limits = ranked.number("low", i), ranked.number("high", i)
-        ranks = ranked.number("rank_low", i), ranked.number("rank_high", i)
-        row = _Row(as_plot_text(name), colours[i], value, limits, ranks, ranked.letters(i))
-        rows.append(row)
-    return rows
-
-
-def _draw_ranks(ax: Axes, rows: list[_Row]) -> None:
-    systems = len(rows)
-    first, last = np.array([row.ranks for row in rows]).T
-    colours: Any = [row.colour if row.ranks[0] == 1 else Style.rule for row in rows]
-    widths, starts = last - first + WIDTH_OF_RANK, first - WIDTH_OF_RANK / 2
-    bars = ax.barh(range(systems), widths, 0.5, starts, color=colours, zorder=2)
-    letters = [row.letters for row in rows]
-    ax.bar_label(bars, letters, padding=4, fontsize=Style.look.small, color=Style.text)
-    ax.set_xlim(0.5, systems + 0.5 + WIDTH_OF_LETTER * systems * max(map(len, letters)))
-    ax.set_xticks(range(1, systems + 1, -(-systems // MOST_TICKS)))

@@ -205,7 +205,12 @@ def ranked_lists(
     thresholds_drawn = ds["threshold"].values  # distances
     retrieved = (distance[:, :, None] <= thresholds_drawn).sum(axis=1)  # (queries, thresholds)
     drawn = {"match": match, "within": retrieved, "words": words}
-    size = _size_in_inches(queries, ranks, len(words[0]))
+    if Style.look.is_narrow:
+        size = 1.0, HEIGHT_OF_NARROW * queries
+    else:
+        factor = Style.look.factor
+        width = WIDTH_OF_ENTRY * ranks + WIDTH_OF_MEASURES * len(words[0]) * factor
+        size = width + WIDTH_OF_QUERY * factor, HEIGHT_OF_LIST * queries + HEIGHT_WITHOUT_LISTS
     plot = Display(labelled([System("", ds)]), ax, style, size, drawn=drawn)
     ax = plot.ax_
     matched, unmatched = (Style.colour(Style.hues[x]) for x in ("frr", "far"))
@@ -229,14 +234,6 @@ def ranked_lists(
     caption = [counted(queries, "queries"), "filled: a match"]
     plot.finish(plot.of_system("Ranked lists"), caption, "Rank k")
     return plot
-
-
-def _size_in_inches(queries: int, ranks: int, parts_of_words: int) -> tuple[float, float]:
-    if Style.look.is_narrow:
-        return 1.0, HEIGHT_OF_NARROW * queries
-    factor = Style.look.factor
-    width = WIDTH_OF_ENTRY * ranks + WIDTH_OF_MEASURES * parts_of_words * factor
-    return width + WIDTH_OF_QUERY * factor, HEIGHT_OF_LIST * queries + HEIGHT_WITHOUT_LISTS
 
 
 def _measures_in_words(query: xr.Dataset) -> list[str]:

@@ -405,7 +405,11 @@ def worst_pairs(
         x.name: {row: _worst_pairs_of_row(x, row, limit, files) for row in _ROWS} for x in systems
     }
     lines = _lines_with_headings(by_system)
-    plot = Display(systems, ax, style, _size_of_pairs(lines), drawn=by_system)
+    width, small = Style.look.width or WIDTH, Style.look.small
+    pixels_across, pixels_down = _shape(lines)
+    picture_height = PICTURE * width / _pairs_across(lines) * pixels_down / pixels_across
+    points = len(lines) * (picture_height + LINES_OF_WORDS * LINE * small) + HEADING * small
+    plot = Display(systems, ax, style, (width, points / 72), drawn=by_system)
     ax = plot.ax_
     ax.axis("off")
     title = plot.of_system("Worst pairs") if len(systems) == 1 else "Worst pairs"
@@ -449,14 +453,6 @@ def _pairs_across(lines: list[_Line]) -> int:
 def _shape(lines: list[_Line]) -> tuple[int, int]:
     """Return the width and the height in pixels of all pictures, which the first picture has."""
     return next((x.size for line in lines for x in line.pictures), (1, 1))
-
-
-def _size_of_pairs(lines: list[_Line]) -> tuple[float, float]:
-    width, small = Style.look.width or WIDTH, Style.look.small
-    pixels_across, pixels_down = _shape(lines)
-    picture_height = PICTURE * width / _pairs_across(lines) * pixels_down / pixels_across
-    points = len(lines) * (picture_height + LINES_OF_WORDS * LINE * small) + HEADING * small
-    return width, points / 72
 
 
 def _line_height(ax: Axes) -> float:

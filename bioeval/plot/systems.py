@@ -193,7 +193,33 @@ def _systems_in(data: Any, plot: Plot, needs: Needs) -> list[System]:
         _require_variables(data, plot, needs)
         return [System("", data)]
     if isinstance(data, xr.DataTree):
-        return _systems_of_tree(data, plot, needs)
+        # The systems of a tree that a plot can draw, the preferred systems if there are any.
+        nodes = {path: ds for path, ds in datasets(data) if needs.keys() <= ds.data_vars.keys()}
+        if not nodes:
+            leaves = ", ".join(leaf.path for leaf in data.leaves)
+            raise DataError(
+                f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}; no node of the "
+                f"tree has them ({leaves})"
+            )
+        nodes = {path: ds for path, ds in nodes.items() if plot.prefer in ds} or nodes
+        above = data.path.strip("/")
+        nodes = distinct_tasks(
+            {path.removeprefix(above).strip("/"): ds for path, ds in nodes.items()}
+        )
+        paths = [path.split("/") for path in nodes]
+        common_parts = set(paths[0]).intersection(*paths)
+        by_name: dict[str, System] = {}
+        for parts, dataset in zip(paths, nodes.values(), strict=True):
+            _require_variables(dataset, plot, needs)
+            group = joined(*(part for part in parts if part not in _WORDS))
+            variant = joined(*(_WORDS.get(part, "") for part in parts if part not in common_parts))
+            if not group and not variant and len(paths) > 1:  # one task among several
+                variant = parts[-1]
+            name = joined(group, variant)
+            by_name[name] = System(name, dataset, group, variant)
+        if len(by_name) < len(nodes):
+            return [System(path, dataset, path) for path, dataset in nodes.items()]
+        return list(by_name.values())
     if not isinstance(data, Mapping):
         raise DataError(
             f"be.plot.{plot.name} got {type(data).__name__}; expected a result of {plot.result} "
@@ -235,38 +261,6 @@ def _require_variables(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
                 f"{name} is over {', '.join(own_dims) or 'no dimension'}; be.plot.{plot.name} "
                 f"draws it over {', '.join(dims)}{hint}"
             )
-
-
-def _systems_of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
-    """Return the systems of a tree that a plot can draw, the preferred systems if there are any.
-
-    Their names consist of the system and the parts of the path that differ between tasks, or are
-    whole paths if such names are ambiguous.
-    """
-    nodes = {path: ds for path, ds in datasets(tree) if needs.keys() <= ds.data_vars.keys()}
-    if not nodes:
-        leaves = ", ".join(leaf.path for leaf in tree.leaves)
-        raise DataError(
-            f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}; no node of the "
-            f"tree has them ({leaves})"
-        )
-    nodes = {path: ds for path, ds in nodes.items() if plot.prefer in ds} or nodes
-    above = tree.path.strip("/")
-    nodes = distinct_tasks({path.removeprefix(above).strip("/"): ds for path, ds in nodes.items()})
-    paths = [path.split("/") for path in nodes]
-    common_parts = set(paths[0]).intersection(*paths)
-    systems = {}
-    for parts, dataset in zip(paths, nodes.values(), strict=True):
-        _require_variables(dataset, plot, needs)
-        group = joined(*(part for part in parts if part not in _WORDS))
-        variant = joined(*(_WORDS.get(part, "") for part in parts if part not in common_parts))
-        if not group and not variant and len(paths) > 1:  # one task among several
-            variant = parts[-1]
-        name = joined(group, variant)
-        systems[name] = System(name, dataset, group, variant)
-    if len(systems) < len(nodes):
-        return [System(path, dataset, path) for path, dataset in nodes.items()]
-    return list(systems.values())
 
 
 # --------------------------------------------------------------------------------- words

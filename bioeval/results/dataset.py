@@ -296,7 +296,17 @@ class Stack:
             if name in COST_LABELS:
                 self._alike[name] = dims, values
                 continue
-            column = self._column(name, dims, values)
+            if name not in self._columns:
+                sizes = []
+                for dim, size in zip(dims, values.shape, strict=True):
+                    sizes.append(len(self._labels[dim]) if dim in self._labels else size)
+                missing = np.full((self._parts, *sizes), np.nan)
+                self._columns[name] = _Column(dims, missing, values.dtype)
+                self._filled[name] = 0
+            column = self._columns[name]
+            if values.dtype != column.dtype:
+                column = column._replace(dtype=np.result_type(values.dtype, column.dtype))
+                self._columns[name] = column
             self._filled[name] += values.size
             if all(indices_of_labels.get(dim) is None for dim in dims):
                 column.values[part] = values
@@ -306,20 +316,6 @@ class Stack:
                 indices = indices_of_labels.get(dim)
                 index.append(np.arange(size) if indices is None else indices)
             column.values[(part, *np.ix_(*index))] = values
-
-    def _column(self, name: str, dims: tuple[str, ...], values: np.ndarray) -> _Column:
-        if name not in self._columns:
-            sizes = []
-            for dim, size in zip(dims, values.shape, strict=True):
-                sizes.append(len(self._labels[dim]) if dim in self._labels else size)
-            missing = np.full((self._parts, *sizes), np.nan)
-            self._columns[name] = _Column(dims, missing, values.dtype)
-            self._filled[name] = 0
-        column = self._columns[name]
-        if values.dtype != column.dtype:
-            column = column._replace(dtype=np.result_type(values.dtype, column.dtype))
-            self._columns[name] = column
-        return column
 
     def _indices_of(self, dim: str, labels: np.ndarray) -> np.ndarray | None:
         """Return the indices of labels along a dimension, to which new labels are appended.

@@ -189,11 +189,35 @@ def scalar(
         bounds=(low, high),
     )
     if quotient is not None:
-        variables = [replace(at_threshold, quotient=_checked_quotient(quotient))]
+        try:
+            above, below = map(tuple, quotient)
+        except (TypeError, ValueError):
+            above, below = (), ()
+        unknown = [x for x in (*above, *below) if x not in COUNTS]
+        if unknown or not above or not below or isinstance(quotient[0], str):
+            all_counts = ", ".join(COUNTS)
+            raise DataError(
+                f"`quotient` is {received(quotient)}; expected two tuples of the counts "
+                f"{all_counts}"
+            )
+        variables = [replace(at_threshold, quotient=(above, below))]
     else:
         function = tried_function(require_callable("of_rates", of_rates), at_threshold.bounds)
         at_threshold = replace(at_threshold, of_rates=function)
-        variables = [at_threshold, *_best_value(at_threshold)]
+        prefix, extreme = (
+            ("max", "largest") if at_threshold.larger_is_better else ("min", "smallest")
+        )
+        best = replace(
+            at_threshold,
+            long_name=f"{at_threshold.long_name}; the {extreme} of any threshold",
+            name=f"{prefix}_{at_threshold.name}",
+            dims=(),
+            label=f"{prefix} {at_threshold.label}",
+            threshold=f"{prefix}_{at_threshold.name}_threshold",
+        )
+        words = f"strictest threshold at which {best.name} is reached"
+        threshold = Variable(words, "score", name=best.threshold, shown="threshold")
+        variables = [at_threshold, best, threshold]
     # A measure of this name that was added before is replaced.
     best_values = [f"{end}_{name}{of}" for end in ("max", "min") for of in ("", "_threshold")]
     other_measures = {key: x for key, x in ADDED.items() if key not in (name, *best_values)}
@@ -201,20 +225,6 @@ def scalar(
         _require_free(variable.name, name, other_measures)
     ADDED.clear()
     ADDED.update(other_measures | {x.name: x for x in variables})
-
-
-def _best_value(at_threshold: Variable) -> tuple[Variable, Variable]:
-    prefix, extreme = ("max", "largest") if at_threshold.larger_is_better else ("min", "smallest")
-    best = replace(
-        at_threshold,
-        long_name=f"{at_threshold.long_name}; the {extreme} of any threshold",
-        name=f"{prefix}_{at_threshold.name}",
-        dims=(),
-        label=f"{prefix} {at_threshold.label}",
-        threshold=f"{prefix}_{at_threshold.name}_threshold",
-    )
-    words = f"strictest threshold at which {best.name} is reached"
-    return best, Variable(words, "score", name=best.threshold, shown="threshold")
 
 
 def _require_free(variable: str, name: str, others: Mapping[str, Variable]) -> None:
@@ -228,20 +238,6 @@ def _require_free(variable: str, name: str, others: Mapping[str, Variable]) -> N
         raise DataError(f'`name="{name}"`: there is a variable {variable} already')
     if hasattr(xr.Dataset, variable):
         raise DataError(f'`name="{name}"`: datasets have a method {variable}')
-
-
-def _checked_quotient(quotient: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    try:
-        above, below = map(tuple, quotient)
-    except (TypeError, ValueError):
-        above, below = (), ()
-    unknown = [x for x in (*above, *below) if x not in COUNTS]
-    if unknown or not above or not below or isinstance(quotient[0], str):
-        all_counts = ", ".join(COUNTS)
-        raise DataError(
-            f"`quotient` is {received(quotient)}; expected two tuples of the counts {all_counts}"
-        )
-    return above, below
 
 
 def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) -> RateFunction:

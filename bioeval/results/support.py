@@ -164,7 +164,14 @@ def support_messages(
         As for :func:`independent_trials`.
     """
     rate, chosen = rates.split(" at ")
-    missed = _missed_targets(targets, independent_trials(attempts, people))
+    trials = independent_trials(attempts, people)
+    missed: dict[str, list[float]] = {code: [] for code in _RULE_OF_CODE}
+    for target in map(float, targets):
+        if not RuleOf(3).supports(target, trials):
+            missed["target-not-supported"].append(target)
+        elif not RuleOf(30).supports(target, trials):
+            missed["target-uncertain"].append(target)
+    missed = {code: missed_targets for code, missed_targets in missed.items() if missed_targets}
     role = "genuine" if chosen == "frr" else "impostor"
     unit_of_attempts = f"{role} {'pairs' if symmetric else 'attempts'}"
     messages = []
@@ -183,16 +190,6 @@ def support_messages(
         about["have"] = {shortage.unit: shortage.available}
         messages.append(Message(code, **about, needed=shortage.needed, unit=shortage.unit))
     return messages
-
-
-def _missed_targets(targets: Iterable[float], trials: float) -> dict[str, list[float]]:
-    missed: dict[str, list[float]] = {code: [] for code in _RULE_OF_CODE}
-    for target in map(float, targets):
-        if not RuleOf(3).supports(target, trials):
-            missed["target-not-supported"].append(target)
-        elif not RuleOf(30).supports(target, trials):
-            missed["target-uncertain"].append(target)
-    return {code: missed_targets for code, missed_targets in missed.items() if missed_targets}
 
 
 class _Shortage(NamedTuple):

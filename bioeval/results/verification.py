@@ -82,24 +82,6 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
         variables["fa_unenrolled"] = accepted
         variables["unenrolled_attempts"] = len(unenrolled)
     title = f"verification, {about.use_title or f'{verified.use.templates}-template'}"
-    attrs = about_attrs(about, "verification", title, _messages(verified))
-    attrs |= {**verified.use.attrs, "claims": verified.claims_of}
-    if about.use_name and verified.use.templates == "single":
-        attrs["templates"] = about.use_name
-    if verified.compared is not None and not verified.compares_all:
-        attrs["pairs_of_people"] = verified.compared.pairs
-    if about.nan == "reject":
-        attrs["failed_attempts"] = attempts.missed + attempts.missed_impostors
-    coordinates = {"threshold": to_user(thresholds, about.kind)[order], **labels}
-    result = dataset(variables, VERIFICATION, coordinates, attrs)
-    if isinstance(verified.requested_thresholds, np.ndarray):
-        note_thresholds_beyond_scores(
-            result, to_user(verified.requested_thresholds, about.kind).tolist()
-        )
-    return result
-
-
-def _messages(verified: Verified) -> list[Message]:
     genuine, impostor = verified.attempts.genuine_attempts, verified.attempts.impostor_attempts
     points, people = verified.points, verified.compared
     error = points.equal_error
@@ -119,7 +101,21 @@ def _messages(verified: Verified) -> list[Message]:
         pairs = _genuine_pairs(verified)
         number = None if people is None else people.number
         messages += support_messages(requested.frr_targets, pairs, symmetric, "far at frr", number)
-    return messages
+    attrs = about_attrs(about, "verification", title, messages)
+    attrs |= {**verified.use.attrs, "claims": verified.claims_of}
+    if about.use_name and verified.use.templates == "single":
+        attrs["templates"] = about.use_name
+    if verified.compared is not None and not verified.compares_all:
+        attrs["pairs_of_people"] = verified.compared.pairs
+    if about.nan == "reject":
+        attrs["failed_attempts"] = attempts.missed + attempts.missed_impostors
+    coordinates = {"threshold": to_user(thresholds, about.kind)[order], **labels}
+    result = dataset(variables, VERIFICATION, coordinates, attrs)
+    if isinstance(verified.requested_thresholds, np.ndarray):
+        note_thresholds_beyond_scores(
+            result, to_user(verified.requested_thresholds, about.kind).tolist()
+        )
+    return result
 
 
 def _genuine_pairs(verified: Verified) -> float:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -65,7 +65,21 @@ class Condition:
         if not self.sign:
             yield from _VERDICTS[self.text](frame)
             return
-        rows, column = self._rows(frame)
+        measures = frame["measure"].unique().tolist()
+        measure, column = self.measure.name, "value"
+        base, _, end = measure.rpartition("_")
+        if measure not in measures and base in measures and end in ("low", "high", "threshold"):
+            measure, column = base, end
+        rows = frame[frame["measure"] == measure]
+        if rows.empty:
+            nearest = difflib.get_close_matches(measure, measures, _MOST_NAMED, cutoff=0)
+            raise DataError(bad_choice("fail_if", measure, nearest))
+        if self.measure.task:
+            rows = _of_label(rows, "task", self.measure.task)
+        rows = self._at_point(self._at_places(rows))
+        named = [x for x in ("system", "condition") if x in rows]
+        first_tasks = rows.groupby(named or np.zeros(len(rows)), dropna=False, sort=False)["task"]
+        rows = rows[rows["task"] == first_tasks.transform("first")]
         units = {*rows.get("unit", [""])}
         if column != "threshold" and units <= {"proportion", "p"}:
             # A difference of two rates is at least -1.
@@ -85,23 +99,13 @@ class Condition:
                 reason = f"{number} is {row[column]:.6g}"
             else:
                 continue
-            yield f"{self.text}: {reason}{_whereabouts(row)}"
-
-    def _rows(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-        measures = frame["measure"].unique().tolist()
-        measure, column = self.measure.name, "value"
-        base, _, end = measure.rpartition("_")
-        if measure not in measures and base in measures and end in ("low", "high", "threshold"):
-            measure, column = base, end
-        rows = frame[frame["measure"] == measure]
-        if rows.empty:
-            nearest = difflib.get_close_matches(measure, measures, _MOST_NAMED, cutoff=0)
-            raise DataError(bad_choice("fail_if", measure, nearest))
-        if self.measure.task:
-            rows = _of_label(rows, "task", self.measure.task)
-        rows = self._at_point(self._at_places(rows))
-        first_tasks = rows.groupby(_systems(rows), dropna=False, sort=False)["task"]
-        return rows[rows["task"] == first_tasks.transform("first")], column
+            places: list[str] = []
+            for name, label in row.items():
+                if name in ("system", "condition", "task"):
+                    places += [label] if isinstance(label, str) and label else []
+                elif name not in (*COLUMNS, "rank") and label == label and label is not None:
+                    places.append(f"{name} {label}")
+            yield f"{self.text}: {reason} ({', '.join(places)})"
 
     def _at_places(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the rows at the named places; by default, of test parts and means over folds."""
@@ -155,21 +159,6 @@ def _of_label(rows: pd.DataFrame, dim: str, label: str) -> pd.DataFrame:
 
 def _is_at(places: pd.Series[float], number: float) -> np.ndarray:
     return np.isclose(places, number, rtol=1e-12, atol=0)
-
-
-def _systems(rows: pd.DataFrame) -> Any:
-    named = [x for x in ("system", "condition") if x in rows]
-    return named or np.zeros(len(rows))
-
-
-def _whereabouts(row: Mapping[str, Any]) -> str:
-    places = []
-    for name, label in row.items():
-        if name in ("system", "condition", "task"):
-            places.append(label)
-        elif name not in (*COLUMNS, "rank") and label == label and label is not None:
-            places.append(f"{name} {label}")
-    return f" ({', '.join(x for x in places if isinstance(x, str) and x)})"
 
 
 def _worse(frame: pd.DataFrame) -> Iterator[str]:

@@ -184,24 +184,25 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
         for place in ("row", "column", "try"):
             cells[place] = Count(ds[place].item(i)) if place in ds else None
         for side in ("probe", "gallery"):
-            cells[f"{side} image"], cells[side] = _template_cells(ds, side, i)
+            values = {name: ds[x].values[i] for name, x in meta_columns(ds, side).items()}
+            meta = {name: value for name, value in values.items() if value != ""}
+            # Any column of the metadata may hold the name of an image.
+            picture = Picture({name: str(value) for name, value in meta.items()}, "")
+            label = Label(ds[f"{side}_label"].values[i])
+            if not meta:
+                cells[f"{side} image"], cells[side] = picture, label
+            else:
+                texts = [
+                    say("{name:name} {value:name}", name=x, value=value)
+                    for x, value in meta.items()
+                ]
+                cells[f"{side} image"] = picture
+                cells[side] = say("{label} ({meta})", label=label, meta=Enumeration(texts, ""))
         rows.append([cells[heading] for heading in _HEADINGS])
     if not rows:
         return Paragraph(f"There is no {comparison} pair.")
     columns = [Column(name, name) for name in _HEADINGS]
     return Table(f"{comparison}_pairs", columns, rows, title=_PAIRS[comparison])
-
-
-def _template_cells(ds: xr.Dataset, side: str, pair: int) -> tuple[Picture, Text]:
-    values = {name: ds[x].values[pair] for name, x in meta_columns(ds, side).items()}
-    meta = {name: value for name, value in values.items() if value != ""}
-    # Any column of the metadata may hold the name of an image.
-    picture = Picture({name: str(value) for name, value in meta.items()}, "")
-    label = Label(ds[f"{side}_label"].values[pair])
-    if not meta:
-        return picture, label
-    texts = [say("{name:name} {value:name}", name=x, value=value) for x, value in meta.items()]
-    return picture, say("{label} ({meta})", label=label, meta=Enumeration(texts, ""))
 
 
 #: Probes that are listed, those with the worst ranks.
@@ -362,7 +363,27 @@ def section_of(
     is_dense = is_short and len(by_task) > 1
     tasks = [_task(of_task, detail, is_dense) for of_task in by_task.values()]
     undefined = {node.name for task in tasks if not task.is_defined for node in task.nodes}
-    messages = _sorted_messages(nodes, whole_of, undefined, several)
+    # The messages of results, each once and with the names of its systems or tasks.
+    names_of: dict[Message, dict[str, None]] = {}
+    for node in nodes:
+        for message in messages_of(node.dataset.attrs):
+            names_of.setdefault(message, {})[whole_of[node.name].name] = None
+    wholes = [x for x in nodes if whole_of[x.name] is x]
+    alarms: list[Block] = []
+    answers: list[Message] = []
+    others: list[Message] = []
+    for message, names in names_of.items():
+        if {*names} <= undefined and len(names) < len(wholes):
+            continue
+        message = _about(message, names, wholes, several)
+        if message.code in KIND_DOUBTS:
+            alarms.append(Messages([message], alarm=True))
+        elif message.code in ANSWERS:
+            answers.append(message)
+        elif message.code not in _SHOWN_BY_TABLES:
+            others.append(message)
+    in_answers = [argument for answer in answers for argument in answer.arguments.values()]
+    messages = _SortedMessages(alarms, answers, [x for x in others if x not in in_answers])
 
     texts_above: list[Text] = []
     hidden: list[Text] = []  # what the short view of an evaluation leaves out
@@ -395,7 +416,18 @@ def section_of(
     blocks += (Paragraph(text, "answer") for text in joined_texts(uses))
     blocks += sections
     if detail != "brief":
-        blocks.append(Legend(_explained(tasks)))
+        labels: dict[str, Phrase] = {}
+        for task in tasks:
+            for row in task.rows:
+                text = str(row.about.get("long_name", ""))
+                label = label_of_measure(row)
+                if text and text != label.template and row.statistic in ("", "mean"):
+                    labels.setdefault(text, replace(label, task=label.task or task.rates_of))
+        blocks.append(
+            Legend(
+                [(label, say(template_of(text), task=label.task)) for text, label in labels.items()]
+            )
+        )
     others = sorted(messages.others, key=lambda x: bool(x.about))
     if is_short:
         facts = [x for x in others if not isinstance(SENTENCES[x.code], Doubt)]
@@ -415,36 +447,6 @@ def section_of(
         blocks.append(Paragraph(say(text, more=more), "note"))
     of_wholes = {x.rates_of for x in tasks if whole_of[x.nodes[0].name] is x.nodes[0]}
     return Section("results", "", blocks, task=of_wholes.pop() if len(of_wholes) == 1 else "")
-
-
-def _sorted_messages(
-    nodes: Sequence[Node], whole_of: Mapping[str, Node], undefined: set[str], several: bool
-) -> _SortedMessages:
-    """Return the messages of results, each once and with the names of its systems or tasks.
-
-    Messages about `undefined` results alone are left out: the titles of their tasks say why they
-    are not defined. `whole_of` has the study of each result that is a part of one, by name.
-    """
-    names_of: dict[Message, dict[str, None]] = {}
-    for node in nodes:
-        for message in messages_of(node.dataset.attrs):
-            names_of.setdefault(message, {})[whole_of[node.name].name] = None
-    wholes = [x for x in nodes if whole_of[x.name] is x]
-    alarms: list[Block] = []
-    answers: list[Message] = []
-    others: list[Message] = []
-    for message, names in names_of.items():
-        if {*names} <= undefined and len(names) < len(wholes):
-            continue
-        message = _about(message, names, wholes, several)
-        if message.code in KIND_DOUBTS:
-            alarms.append(Messages([message], alarm=True))
-        elif message.code in ANSWERS:
-            answers.append(message)
-        elif message.code not in _SHOWN_BY_TABLES:
-            others.append(message)
-    in_answers = [argument for answer in answers for argument in answer.arguments.values()]
-    return _SortedMessages(alarms, answers, [x for x in others if x not in in_answers])
 
 
 def table_of_measures(nodes: Sequence[Node], measures: Sequence[str]) -> Section:
@@ -489,7 +491,18 @@ def _task(nodes: Sequence[Node], detail: Detail, is_dense: bool) -> _Task:
     if detail != "all":
         rows = [row for row in rows if row.supported is not False or row.is_asked]
     if detail == "brief":
-        brief = [row for row in rows if row.is_brief and not _is_in_answer(row)]
+        brief = [
+            row
+            for row in rows
+            if row.is_brief
+            and not (
+                row.name == "threshold"
+                and any(
+                    x.code in ANSWERS and "threshold" in x.arguments
+                    for x in messages_of(row.node.dataset.attrs)
+                )
+            )
+        ]
         rows = brief or [row for row in rows if row.about.get("detail") == "data"]
     systems = {row.system for row in rows}
     if detail == "brief" and len(systems) > FEW:  # their letters say which pairs differ
@@ -519,13 +532,6 @@ def _strictest_target(dataset: xr.Dataset) -> float:
             lacking[message.code].update(message.arguments["targets"])
     supported = {*dataset.variables["far_target"].values.tolist()} - lacking[SUPPORT[0]]
     return min(supported - lacking[SUPPORT[1]] or supported, default=math.nan)
-
-
-def _is_in_answer(row: Row) -> bool:
-    return row.name == "threshold" and any(
-        x.code in ANSWERS and "threshold" in x.arguments
-        for x in messages_of(row.node.dataset.attrs)
-    )
 
 
 def _rows(node: Node, *, data: bool = False) -> Iterator[Row]:
@@ -633,17 +639,6 @@ def _why_undefined(task: _Task) -> list[Text]:
                 labels.setdefault(why, []).append(label_of(row))
     text = "n/a: {why}" if len(labels) == 1 else "n/a, {labels}: {why}"
     return [say(text, labels=Enumeration(x), why=say(why)) for why, x in labels.items()]
-
-
-def _explained(tasks: Sequence[_Task]) -> list[tuple[Text, Text]]:
-    labels: dict[str, Phrase] = {}
-    for task in tasks:
-        for row in task.rows:
-            text = str(row.about.get("long_name", ""))
-            label = label_of_measure(row)
-            if text and text != label.template and row.statistic in ("", "mean"):
-                labels.setdefault(text, replace(label, task=label.task or task.rates_of))
-    return [(label, say(template_of(text), task=label.task)) for text, label in labels.items()]
 
 
 def _support(dataset: xr.Dataset) -> list[Text]:
@@ -825,7 +820,31 @@ def _intervals(rows: Sequence[Row], is_short: bool) -> Iterator[Text]:
     limited = [row for row in rows if not math.isnan(row.low)]
     for dataset in {row.node.name: row.node.dataset for row in limited}.values():
         if "interval_method" in dataset.attrs:
-            method = _interval_method(dataset.attrs, is_short)
+            attrs = dataset.attrs
+            limits = "one-sided confidence limits"
+            if attrs.get("limits") != "one-sided":
+                limits = (
+                    "interval" if attrs["interval_method"] == "quantile" else "confidence interval"
+                )
+            population = str(attrs.get("interval_for", ""))
+            of_population = " {population}" if population and not is_short else ""
+            text = f"{{level:rate}} {limits}{of_population}, by {{method}}"
+            if "interval_of_test" in attrs:  # columns of a threshold study name the populations
+                text = f"{{level:rate}} {limits}; same data: {{method}}"
+            arguments: dict[str, Any] = {
+                "level": float(attrs["confidence"]),
+                "method": method_in_words(str(attrs["interval_method"])),
+            }
+            if of_population:
+                arguments["population"] = _POPULATIONS.get(population, f"for {population}")
+            for name, noun in _OF_INTERVALS.items():
+                if name in attrs:
+                    text += f"; {noun}{{{name}}}"
+                    arguments[name] = str(attrs[name])
+            if "replicates" in attrs and attrs["interval_method"] != "people":
+                text += " ({replicates:count replicates})"
+                arguments["replicates"] = int(attrs["replicates"])
+            method = say(text, **arguments)
             tasks = tasks_of.setdefault(repr(method), (method, {}))[1]
             tasks[str(dataset.attrs.get("task", ""))] = None
     methods: list[Text] = []
@@ -852,28 +871,3 @@ _POPULATIONS = {
     "new people": "for people like these",
     "folds like these": "of the test mean",
 }
-
-
-def _interval_method(attrs: Mapping[Any, Any], is_short: bool) -> Phrase:
-    limits = "one-sided confidence limits"
-    if attrs.get("limits") != "one-sided":
-        limits = "interval" if attrs["interval_method"] == "quantile" else "confidence interval"
-    population = str(attrs.get("interval_for", ""))
-    of_population = " {population}" if population and not is_short else ""
-    text = f"{{level:rate}} {limits}{of_population}, by {{method}}"
-    if "interval_of_test" in attrs:  # columns of a threshold study name the populations
-        text = f"{{level:rate}} {limits}; same data: {{method}}"
-    arguments: dict[str, Any] = {
-        "level": float(attrs["confidence"]),
-        "method": method_in_words(str(attrs["interval_method"])),
-    }
-    if of_population:
-        arguments["population"] = _POPULATIONS.get(population, f"for {population}")
-    for name, words in _OF_INTERVALS.items():
-        if name in attrs:
-            text += f"; {words}{{{name}}}"
-            arguments[name] = str(attrs[name])
-    if "replicates" in attrs and attrs["interval_method"] != "people":
-        text += " ({replicates:count replicates})"
-        arguments["replicates"] = int(attrs["replicates"])
-    return say(text, **arguments)

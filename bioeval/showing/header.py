@@ -558,23 +558,20 @@ def sample_size(dataset: xr.Dataset, *, is_short: bool = False) -> Text:
                 text += f" and {counted(impostor, 'impostor attempts')}"
             people[""] = None if genuine_people != impostor_people and is_short else impostor_people
     else:
-        return _tracks(dataset)
+        names = "targets", "truth_boxes", "identities", "result_boxes"
+        of_tracks = [_total(dataset, x) for x in names]
+        if None in of_tracks:
+            return ""
+        targets, boxes, identities, found = (x or 0 for x in of_tracks)
+        truth = f"{counted(targets, 'targets')} with {counted(boxes, 'boxes')}"
+        result = f"{counted(identities, 'identities')} with {counted(found, 'boxes')}"
+        return f"{truth}; {result} in the result"
     if "fold" in dataset.dims:
         repeats = dataset.sizes.get("repeat", 1)
         return f"{text} in total" + (f", in {repeats} divisions" if repeats > 1 else "")
     if is_short and people[""] == dataset.attrs.get("probe_subjects"):
         return text
     return f"{text} of {counted(people[''], 'subjects')}" if people[""] else text
-
-
-def _tracks(dataset: xr.Dataset) -> str:
-    counts = [_total(dataset, x) for x in ("targets", "truth_boxes", "identities", "result_boxes")]
-    if None in counts:
-        return ""
-    targets, boxes, identities, found = (x or 0 for x in counts)
-    truth = f"{counted(targets, 'targets')} with {counted(boxes, 'boxes')}"
-    result = f"{counted(identities, 'identities')} with {counted(found, 'boxes')}"
-    return f"{truth}; {result} in the result"
 
 
 def lacking(dataset: xr.Dataset) -> list[str]:

@@ -162,7 +162,9 @@ def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]
             )
         if dataset.attrs["result_type"] not in RECORDS:
             dataset = _with_points(dataset)
-        task = _task(dataset)
+        task = str(dataset.attrs["result_type"]).replace("-", "_")
+        templates = str(dataset.attrs.get("templates", "")) if task == "verification" else ""
+        task = f"{task}/{templates}" if templates else task
         if {*TASKS}.isdisjoint(path.split("/")):  # a study, perhaps beside tasks
             system_in_tree = "/".join(name for name in path.split("/") if name != task)
         else:
@@ -199,12 +201,6 @@ def _with_points(dataset: xr.Dataset) -> xr.Dataset:
                 variables[name] = xr.Variable(dims, values, variable.attrs)
         dataset = dataset.assign(variables)
     return dataset
-
-
-def _task(dataset: xr.Dataset) -> str:
-    task = str(dataset.attrs["result_type"]).replace("-", "_")
-    templates = str(dataset.attrs.get("templates", "")) if task == "verification" else ""
-    return f"{task}/{templates}" if templates else task
 
 
 def no_result(results: Any) -> DataError:

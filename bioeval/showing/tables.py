@@ -76,13 +76,57 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
             of_test = [row for row in rows_of_table if row.places.get("part") != "train"]
             yield systems_in_rows(of_test, id)
         elif not dims:
-            yield _list(rows_of_table, id, len(systems) > 1)
+            several_systems = len(systems) > 1
+            cells = _Cells()
+            for row in rows_of_table:
+                heading = _heading(row, several_systems)
+                if heading is None:
+                    continue
+                name, text = heading
+                key = _key(row)
+                if key not in cells.names:
+                    cells.names[key] = [label_of(row)]
+                cells.columns.setdefault(name, Column(name, text))
+                cells.add(key, name, _cell(row))
+                if row.statistic == "":
+                    name = f"threshold_{row.system}" if several_systems else "threshold"
+                    heading_of_threshold = _heading_of_threshold(row, several_systems)
+                    cells.columns.setdefault(
+                        name, Column(name, heading_of_threshold, is_attached=True)
+                    )
+                    if (threshold := row.threshold_cell) is not None:
+                        cells.add(key, name, threshold)
+            # If each threshold has a row of its own, the column of thresholds is left out.
+            in_rows = {row.value for row in rows_of_table if row.about.get("shown") == "threshold"}
+            all_in_rows = all(
+                row.threshold in in_rows for row in rows_of_table if row.threshold_cell is not None
+            )
+            names = [
+                x for x in cells.columns if not (all_in_rows and str(x).startswith("threshold"))
+            ]
+            mean = "test" if "test" in names else "value_test"
+            pooled = cells.values("pooled", "pooled")
+            if pooled and np.allclose(pooled, cells.values(mean, "pooled"), rtol=1e-12, atol=0):
+                names.remove("pooled")
+            if any(row.statistic for row in rows_of_table):
+                values = [x for x in names if str(x).startswith("value")]
+                statistics = [x for x in dict.fromkeys(_STATISTICS.values()) if x in names]
+                names = list(dict.fromkeys((*values, *statistics, *names)))
+            cells.columns = {x: cells.columns[x] for x in names}
+            yield cells.table(id, [Column("measure")])
         else:
             table = _grid(rows_of_table, f"{id}_{'_'.join(dims)}", dims, len(systems))
             if table.rows:
                 yield table
     if pairs:
-        yield _pairs(pairs, f"{id}_differences")
+        cells = _Cells()
+        for row in pairs:
+            key = _key(row), row.system, row.other_system
+            cells.names.setdefault(key, [label_of(row), _difference(row)])
+            column = Column(row.statistic, _name_of(row.statistic))
+            cells.columns.setdefault(row.statistic, column)
+            cells.add(key, row.statistic, _cell(row))
+        yield cells.table(f"{id}_differences", [Column("measure"), Column("systems", "systems")])
 
 
 def _rows_by_dims(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
@@ -93,7 +137,19 @@ def _rows_by_dims(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
         by_places.setdefault(dims, []).append(row)
     by_dims: dict[tuple[str, ...], list[Row]] = {}
     for dims, rows_of_places in by_places.items():
-        dims_of_points = _dims_of_points_in_rows(rows_of_places)
+        # The dimensions of points, such as FAR targets, whose points are rows of a grid.
+        labels: dict[str, set[str]] = {}
+        points: dict[str, set[float]] = {}
+        for row in rows_of_places:
+            if row.at and not row.statistic:
+                labels.setdefault(row.at, set()).add(str(row.about.get("label", row.measure)))
+                points.setdefault(row.at, set()).add(row.point)
+        dims_of_points = set()
+        for dim, labels_of_dim in labels.items():
+            is_in_labels = all(set(fields_of(x)) & {*PLACES} for x in labels_of_dim)
+            number = len(points[dim])
+            if number > _MOST_POINTS_IN_LABELS or (number > 1 and not is_in_labels):
+                dims_of_points.add(dim)
         for row in rows_of_places:
             point = (row.at,) if row.at in dims_of_points else ()
             by_dims.setdefault((*point, *dims), []).append(row)
@@ -111,26 +167,6 @@ def _is_mirrored(row: Row, systems: Sequence[str]) -> bool:
             labels = row.node.dataset[other].values.tolist()
             return labels.index(row.places[dim]) > labels.index(row.places[other])
     return False
-
-
-def _dims_of_points_in_rows(rows: Sequence[Row]) -> set[str]:
-    """Return the dimensions of points, such as FAR targets, whose points are rows of a grid.
-
-    They have many points, or several that the labels of their measures do not name.
-    """
-    labels: dict[str, set[str]] = {}
-    points: dict[str, set[float]] = {}
-    for row in rows:
-        if row.at and not row.statistic:
-            labels.setdefault(row.at, set()).add(str(row.about.get("label", row.measure)))
-            points.setdefault(row.at, set()).add(row.point)
-    dims_in_rows = set()
-    for dim, labels_of_dim in labels.items():
-        is_in_labels = all(set(fields_of(x)) & {*PLACES} for x in labels_of_dim)
-        number = len(points[dim])
-        if number > _MOST_POINTS_IN_LABELS or (number > 1 and not is_in_labels):
-            dims_in_rows.add(dim)
-    return dims_in_rows
 
 
 def _key(row: Row, *without: str) -> Hashable:
@@ -176,40 +212,6 @@ class _Cells:
 
 
 # ------------------------------------------------------------------------------------------- list
-
-
-def _list(rows: Sequence[Row], id: str, several_systems: bool) -> Table:
-    cells = _Cells()
-    for row in rows:
-        heading = _heading(row, several_systems)
-        if heading is None:
-            continue
-        name, text = heading
-        key = _key(row)
-        if key not in cells.names:
-            cells.names[key] = [label_of(row)]
-        cells.columns.setdefault(name, Column(name, text))
-        cells.add(key, name, _cell(row))
-        if row.statistic == "":
-            name = f"threshold_{row.system}" if several_systems else "threshold"
-            heading_of_threshold = _heading_of_threshold(row, several_systems)
-            cells.columns.setdefault(name, Column(name, heading_of_threshold, is_attached=True))
-            if (threshold := row.threshold_cell) is not None:
-                cells.add(key, name, threshold)
-    # If each threshold has a row of its own, the column of thresholds is left out.
-    in_rows = {row.value for row in rows if row.about.get("shown") == "threshold"}
-    all_in_rows = all(row.threshold in in_rows for row in rows if row.threshold_cell is not None)
-    names = [x for x in cells.columns if not (all_in_rows and str(x).startswith("threshold"))]
-    mean = "test" if "test" in names else "value_test"
-    pooled = cells.values("pooled", "pooled")
-    if pooled and np.allclose(pooled, cells.values(mean, "pooled"), rtol=1e-12, atol=0):
-        names.remove("pooled")
-    if any(row.statistic for row in rows):
-        values = [x for x in names if str(x).startswith("value")]
-        statistics = [x for x in dict.fromkeys(_STATISTICS.values()) if x in names]
-        names = list(dict.fromkeys((*values, *statistics, *names)))
-    cells.columns = {x: cells.columns[x] for x in names}
-    return cells.table(id, [Column("measure")])
 
 
 def _heading(row: Row, several_systems: bool) -> tuple[str, Text] | None:
@@ -262,17 +264,6 @@ def _cell(row: Row) -> Text:
         return row.cell
     better = row.system if row.value > 0 else row.other_system
     return Label(better) if row.value else "undecided"
-
-
-def _pairs(rows: Sequence[Row], id: str) -> Table:
-    cells = _Cells()
-    for row in rows:
-        key = _key(row), row.system, row.other_system
-        cells.names.setdefault(key, [label_of(row), _difference(row)])
-        column = Column(row.statistic, _name_of(row.statistic))
-        cells.columns.setdefault(row.statistic, column)
-        cells.add(key, row.statistic, _cell(row))
-    return cells.table(id, [Column("measure"), Column("systems", "systems")])
 
 
 # --------------------------------------------------------------------------------- systems in rows
@@ -347,7 +338,14 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
     for row in rows:
         labels = tuple(row.point if dim == point else row.places[dim] for dim in dims)
         places.append((row.system, *labels) if in_rows else labels)
-    has_thresholds = _has_thresholds(rows, places)
+    by_place: dict[Hashable, set[float]] = {}
+    for row, place in zip(rows, places, strict=True):
+        if row.threshold_cell is not None:
+            by_place.setdefault((row.system, place), set()).add(row.threshold)
+    distinct = set[float]().union(*by_place.values())
+    has_thresholds = len(distinct) > 1 and all(
+        len(thresholds) == 1 for thresholds in by_place.values()
+    )
     cells = _Cells()
     # Badness by the column of a rate, then by place.
     badness: dict[Hashable, dict[_Place, float]] = {}
@@ -359,7 +357,19 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
             cells.add(place, ("threshold", system), threshold)
         key = _key(row, *dims), row.places.get("part"), row.statistic, system
         if key not in cells.columns:
-            heading = _heading_in_grid(row, point, in_columns)
+            prefixes: list[Text] = [Label(row.system)] if in_columns else []
+            prefixes += [_label_of_part(row)] if "part" in row.places else []
+            measure = row.node.dataset.variables.get(row.measure)
+            # A statistic with the label of its measure, or without any, is not named by its label.
+            unspecific = measure is None or row.about.get("label") in (
+                None,
+                measure.attrs.get("label"),
+            )
+            if row.statistic and unspecific:
+                prefixes.append(row.statistic.replace("_", " "))
+            heading = label_of(row, without=point)
+            for text in reversed(prefixes):
+                heading = say("{text} {label}", text=text, label=heading)
             cells.columns[key] = Column(_name_of_column(row), heading)
         cell = row.cell
         cells.add(place, key, cell)
@@ -436,29 +446,6 @@ def _is_symmetric(places: Sequence[_Place], cells: _Cells) -> bool:
     if {*mirrored.values()} != {*places}:
         return False
     return all(cells.row(a) == cells.row(b) for a, b in mirrored.items())
-
-
-def _has_thresholds(rows: Sequence[Row], places: Sequence[_Place]) -> bool:
-    by_place: dict[Hashable, set[float]] = {}
-    for row, place in zip(rows, places, strict=True):
-        if row.threshold_cell is not None:
-            by_place.setdefault((row.system, place), set()).add(row.threshold)
-    distinct = set[float]().union(*by_place.values())
-    return len(distinct) > 1 and all(len(thresholds) == 1 for thresholds in by_place.values())
-
-
-def _heading_in_grid(row: Row, point: str, several_systems: bool) -> Text:
-    prefixes: list[Text] = [Label(row.system)] if several_systems else []
-    prefixes += [_label_of_part(row)] if "part" in row.places else []
-    measure = row.node.dataset.variables.get(row.measure)
-    # A statistic with the label of its measure, or without any, is not named by its label.
-    unspecific = measure is None or row.about.get("label") in (None, measure.attrs.get("label"))
-    if row.statistic and unspecific:
-        prefixes.append(row.statistic.replace("_", " "))
-    label = label_of(row, without=point)
-    for text in reversed(prefixes):
-        label = say("{text} {label}", text=text, label=label)
-    return label
 
 
 def _shown_places(

@@ -539,11 +539,20 @@ def assured_threshold(curve: FarCurve, target: float) -> Assured:
     if strict < target:
         people_needed = float(curve.judged.people_to_settle(strict, target))
         far_of_strict = strict
+    is_drawn = (curve.far >= _strict_far(curve, target)) & (curve.far <= target)
+    is_drawn &= (curve.far > 0) & np.isfinite(curve.thresholds)
+    index = np.flatnonzero(is_drawn)
+    if len(index) > POINTS:
+        index = index[np.linspace(0, len(index) - 1, POINTS).astype(np.int64)]
+    far = curve.far[index]
+    points = DrawnPoints(
+        curve.thresholds[index], far, curve.judged.limits.limits_at(far)[1], curve.frr[index]
+    )
     assured = Assured(
         curve,
         people_needed=people_needed,
         far_of_strict=far_of_strict,
-        points=_points_to_draw(curve, target),
+        points=points,
     )
     largest_far = math.nan
     if curve.judged.enough_for(target):
@@ -569,17 +578,6 @@ def _strict_far(curve: FarCurve, target: float) -> float:
     if not len(rates):
         return 0.0
     return float(rates[max(int(np.searchsorted(rates, STRICTEST * target, side="right")) - 1, 0)])
-
-
-def _points_to_draw(curve: FarCurve, target: float) -> DrawnPoints:
-    is_drawn = (curve.far >= _strict_far(curve, target)) & (curve.far <= target)
-    is_drawn &= (curve.far > 0) & np.isfinite(curve.thresholds)
-    index = np.flatnonzero(is_drawn)
-    if len(index) > POINTS:
-        index = index[np.linspace(0, len(index) - 1, POINTS).astype(np.int64)]
-    far = curve.far[index]
-    _, high = curve.judged.limits.limits_at(far)
-    return DrawnPoints(curve.thresholds[index], far, high, curve.frr[index])
 
 
 def _refusal(curve: FarCurve, target: float) -> Message:
@@ -785,7 +783,19 @@ def check_promise(
     >>> found.verdict.values.tolist(), bool(found.far_high <= 0.05)
     (['shown', 'refuted'], True)
     """
-    rules = _rules_of(promise)
+    several = [promise] if isinstance(promise, str) else require_list("promise", promise)
+    rules = [Rule.parse(x, "promise") for x in several]
+    if not rules:
+        raise DataError('`promise` is empty; expected a promise such as "far=0.01"')
+    for text, rule in zip(several, rules, strict=True):
+        if rule.name not in TARGETS:
+            raise DataError(f"`promise` is {text}; expected far=X or frr=X")
+        if not 0 < rule.values[0] < 1:
+            raise DataError(
+                f"`promise` is {text}; expected a rate above 0, which data can show, and below 1, "
+                "which no threshold exceeds"
+            )
+    rules = list(dict.fromkeys(rules))
     confidence = check_confidence(confidence)
     require_scores(scores)
     require_values(scores, "a promise")
@@ -867,19 +877,3 @@ class _Verdict(NamedTuple):
         if self.people_to_settle <= _MOST_TO_SETTLE:
             about["people_to_settle"] = int(self.people_to_settle)
         return Message("promise-open", **about, low=self.low, high=self.high)
-
-
-def _rules_of(promise: str | Sequence[str]) -> list[Rule]:
-    several = [promise] if isinstance(promise, str) else require_list("promise", promise)
-    rules = [Rule.parse(x, "promise") for x in several]
-    if not rules:
-        raise DataError('`promise` is empty; expected a promise such as "far=0.01"')
-    for text, rule in zip(several, rules, strict=True):
-        if rule.name not in TARGETS:
-            raise DataError(f"`promise` is {text}; expected far=X or frr=X")
-        if not 0 < rule.values[0] < 1:
-            raise DataError(
-                f"`promise` is {text}; expected a rate above 0, which data can show, and below 1, "
-                "which no threshold exceeds"
-            )
-    return list(dict.fromkeys(rules))

@@ -221,7 +221,17 @@ def check_data(
             findings.append(_people(scores, impostors, targets))
         if scanned is not None:
             repeated = _duplicates(scores, scanned)
-            findings.append(_failed(scores, scanned))
+            # The finding about failed comparisons, and templates whose comparisons all failed.
+            rows = scanned.rows
+            all_failed = (rows.finite == 0) & (rows.failed > 1)
+            places: list[Text] = [
+                say("all of row {row}", row=_place_in_words(i, scores.probe_meta))
+                for i in np.flatnonzero(all_failed)[:_SHOWN].tolist()
+            ]
+            places.append(_listed_cells(scanned.failed))
+            findings.append(
+                _failures(scores, int(rows.failed.sum()), _listed(places), *scanned.infinite)
+            )
             # The score of a copy is suspicious only if no template is a copy.
             findings.append(_sentinels(scores, scanned, copies=not repeated.count))
             findings.append(repeated)
@@ -362,11 +372,8 @@ class DataCheck(Shown):
             verdict = Paragraph(say("{findings}; no error", findings=self.numbers), "answer")
         return Section("check", "", (facts, table, verdict), task=_TASK)
 
-    def _records(self) -> list[dict[str, Any]]:
-        columns = "check", "severity", "code", "count", "message", "where"
-        return [{name: getattr(x, name) for name in columns} for x in self.findings]
-
     def _document(self) -> dict[str, Any]:
+        columns = "check", "severity", "code", "count", "message", "where"
         return {
             "system": self.system,
             "data": self.data,
@@ -374,7 +381,7 @@ class DataCheck(Shown):
             "protocol": self.protocol,
             "misleads": self.misleads,
             **{f"{x}s": len(self.with_severity(x)) for x in SEVERITIES[1:]},
-            "findings": self._records(),
+            "findings": [{name: getattr(x, name) for name in columns} for x in self.findings],
         }
 
     def _numbers(self) -> list[dict[str, Any]]:
@@ -799,18 +806,6 @@ def _end_value(scores: np.ndarray, kind: Kind, *, accepted: bool) -> _EndValue |
     if is_frequent and largest - next_largest > next_largest - neighbour:
         return _EndValue(value, "apart from all others", accepted)
     return None
-
-
-def _failed(scores: Scores, scanned: _Scan) -> Finding:
-    """Return the finding about failed comparisons, and templates whose comparisons all failed."""
-    rows = scanned.rows
-    all_failed = (rows.finite == 0) & (rows.failed > 1)
-    places: list[Text] = [
-        say("all of row {row}", row=_place_in_words(i, scores.probe_meta))
-        for i in np.flatnonzero(all_failed)[:_SHOWN].tolist()
-    ]
-    places.append(_listed_cells(scanned.failed))
-    return _failures(scores, int(rows.failed.sum()), _listed(places), *scanned.infinite)
 
 
 #: How failed comparisons are treated, in words, by the policy of NaN.

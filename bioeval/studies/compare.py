@@ -488,22 +488,19 @@ def compare(
         "systems_compared": len(systems.measured),
         "least_discordant": least_discordant(method.confidence),
     }
-    if words := _thresholds_in_words([*systems.measured], wanted):
+    names = [*systems.measured]
+    chosen = {x.thresholds: None for x in wanted.chosen or () if x.thresholds}
+    texts = (
+        ", ".join(f"{name} {x:.12g}" for name, x in zip(names, thresholds, strict=True))
+        for thresholds in chosen
+    )
+    if words := "; ".join(texts):
         attrs["thresholds_of_systems"] = words
     messages = [*wanted.notes(), *_messages(systems, wanted, {x.name for x in compared}, method)]
     comparison = comparison_dataset(list(systems.measured), compared, attrs, messages)
     if measures is not None or far_targets is not None:
         note_asked_targets(comparison)
     return with_answers(comparison)
-
-
-def _thresholds_in_words(names: Sequence[str], wanted: WantedMeasures) -> str:
-    chosen = {x.thresholds: None for x in wanted.chosen or () if x.thresholds}
-    texts = (
-        ", ".join(f"{name} {x:.12g}" for name, x in zip(names, thresholds, strict=True))
-        for thresholds in chosen
-    )
-    return "; ".join(texts)
 
 
 def _refuse_unused(search: OpenSet, where: str, remedy: str, **targets: bool) -> None:
@@ -582,7 +579,12 @@ def _measure_all(
         numbers_left_out: dict[str, dict[str, int]] = {}
         for place, (name, system) in enumerate(systems.items()):
             try:
-                scores = _read(system)
+                scores = system() if callable(system) and not isinstance(system, Scores) else system
+                if not isinstance(scores, Scores):
+                    raise DataError(
+                        f"the system is {received(scores)}; expected bioeval.Scores, or a function "
+                        "that reads them"
+                    )
                 fingerprints.append(scores.fingerprint)
                 if rules is not None:
                     scores = with_exclusions(scores, protocol)
@@ -620,16 +622,6 @@ def _measure_all(
                 raise error.preceded_by(f"{name}: ") from error
     assert reference is not None
     return _MeasuredSystems(reference, measured, fingerprints, names_of, numbers_left_out)
-
-
-def _read(system: System) -> Scores:
-    scores = system() if callable(system) and not isinstance(system, Scores) else system
-    if not isinstance(scores, Scores):
-        raise DataError(
-            f"the system is {received(scores)}; expected bioeval.Scores, or a function that "
-            "reads them"
-        )
-    return scores
 
 
 def _aligned(
@@ -947,7 +939,29 @@ def by_attempts(
         groups = number_of_groups(len(everyone), _GROUPS_OF_FUNCTIONS)
         details["jackknifed"] = left_out_in_words(len(everyone), groups)
         for function in functions:
-            measures.append(_measured_function(function, scores, everyone, groups, interval))
+            # A function of the scores, and its values without each of the groups of people.
+            codes = scores.codes
+            value = function.value_of(scores)
+            without = np.empty(groups)
+            for g in range(groups):
+                group = everyone[g::groups]
+                probe_stays = ~np.isin(codes.probe, group)
+                gallery_stays = ~np.isin(codes.gallery, group)
+                if scores.layout == "pairs":
+                    remaining = scores.select(np.flatnonzero(probe_stays & gallery_stays))
+                else:
+                    remaining = scores.select(
+                        np.flatnonzero(probe_stays), np.flatnonzero(gallery_stays)
+                    )
+                without[g] = function.value_of(remaining)
+            measures.append(
+                SystemMeasure(
+                    scalar=function.scalar,
+                    columns=np.append(value, without),
+                    limits=limits_without(function.scalar, value, without, groups, interval),
+                    own=without - value,
+                )
+            )
     return MeasuredSystem(wanted.in_order(measures), people, tuple(attempts), details, messages)
 
 
@@ -1134,30 +1148,6 @@ def _measured_searches(
             )
         )
     return measures, messages
-
-
-def _measured_function(
-    measure: Measure, scores: Scores, people: np.ndarray, groups: int, interval: IntervalMethod
-) -> SystemMeasure:
-    """Return a function of the scores, and its values without each of the groups of people."""
-    codes = scores.codes
-    value = measure.value_of(scores)
-    without = np.empty(groups)
-    for g in range(groups):
-        group = people[g::groups]
-        probe_stays = ~np.isin(codes.probe, group)
-        gallery_stays = ~np.isin(codes.gallery, group)
-        if scores.layout == "pairs":
-            remaining = scores.select(np.flatnonzero(probe_stays & gallery_stays))
-        else:
-            remaining = scores.select(np.flatnonzero(probe_stays), np.flatnonzero(gallery_stays))
-        without[g] = measure.value_of(remaining)
-    return SystemMeasure(
-        scalar=measure.scalar,
-        columns=np.append(value, without),
-        limits=limits_without(measure.scalar, value, without, groups, interval),
-        own=without - value,
-    )
 
 
 def as_whole_numbers(hits: np.ndarray) -> np.ndarray:

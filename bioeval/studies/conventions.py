@@ -93,7 +93,36 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
                 raise CardError(f"the card {card.name} does not fit: {row.why_not}")
             rows.append(row)
             report_row(number, len(evaluated))
-    return _dataset(scores, [card.name for card in evaluated], rows)
+    why_not = [row.why_not for row in rows]
+    measured = [row.measured for row in rows]
+    messages = dict.fromkeys(message for row in rows for message in row.messages)
+    variables: dict[str, Any] = {"why_not": (("card",), np.array(why_not, dtype=object))}
+    names = {
+        "card": Variable("protocol card", label="card"),
+        "why_not": Variable("why the card could not be evaluated", label="not evaluated"),
+    }
+    for name, dimension in (x for measures in MEASURES_OF_CARDS.values() for x in measures.items()):
+        if not any(name in x for x in measured):
+            continue
+        missing = [np.nan] * len(_LABELS_OF[dimension]) if dimension else np.nan
+        dims = ("card", dimension) if dimension else ("card",)
+        for variable in (name, f"{name}{SUPPORTED}"):
+            if any(variable in x for x in measured):
+                values = np.array([x.get(variable, missing) for x in measured], dtype=float)
+                variables[variable] = dims, values
+        is_measure = name != "queries"
+        names[name] = VARIABLES[name] if is_measure else Variable(name, name, label=name)
+    coordinates: dict[str, Any] = {
+        "card": np.array(([card.name for card in evaluated]), dtype=object)
+    }
+    for dimension, labels in _LABELS_OF.items():
+        if any(dimension in dims for dims, _ in variables.values()):
+            coordinates[dimension] = np.array(labels)
+    about = Provenance.from_scores(scores)
+    if not _SEARCH_MEASURES.isdisjoint(variables):
+        about = about.searching(scores)
+    attrs = about_attrs(about, "conventions", "conventions", messages)
+    return dataset(variables, names, coordinates, attrs)
 
 
 class _Row(NamedTuple):
@@ -186,34 +215,3 @@ def _messages_on_support(scores: Scores, task: str, scalars: Mapping[str, Any]) 
         people = ComparedPeople.from_scores(scores)
     rates: dict[str, RatesAtTargets] = {"verification": "frr at far", "open_set": "dir at far"}
     return support_messages(FAR_TARGETS, attempts, symmetric, rates[task], people)
-
-
-def _dataset(scores: Scores, cards: list[str], rows: list[_Row]) -> xr.Dataset:
-    why_not = [row.why_not for row in rows]
-    measured = [row.measured for row in rows]
-    messages = dict.fromkeys(message for row in rows for message in row.messages)
-    variables: dict[str, Any] = {"why_not": (("card",), np.array(why_not, dtype=object))}
-    names = {
-        "card": Variable("protocol card", label="card"),
-        "why_not": Variable("why the card could not be evaluated", label="not evaluated"),
-    }
-    for name, dimension in (x for measures in MEASURES_OF_CARDS.values() for x in measures.items()):
-        if not any(name in x for x in measured):
-            continue
-        missing = [np.nan] * len(_LABELS_OF[dimension]) if dimension else np.nan
-        dims = ("card", dimension) if dimension else ("card",)
-        for variable in (name, f"{name}{SUPPORTED}"):
-            if any(variable in x for x in measured):
-                values = np.array([x.get(variable, missing) for x in measured], dtype=float)
-                variables[variable] = dims, values
-        is_measure = name != "queries"
-        names[name] = VARIABLES[name] if is_measure else Variable(name, name, label=name)
-    coordinates: dict[str, Any] = {"card": np.array(cards, dtype=object)}
-    for dimension, labels in _LABELS_OF.items():
-        if any(dimension in dims for dims, _ in variables.values()):
-            coordinates[dimension] = np.array(labels)
-    about = Provenance.from_scores(scores)
-    if not _SEARCH_MEASURES.isdisjoint(variables):
-        about = about.searching(scores)
-    attrs = about_attrs(about, "conventions", "conventions", messages)
-    return dataset(variables, names, coordinates, attrs)

@@ -556,17 +556,6 @@ class Explanation(Shown):
     claims: str
     remarks: tuple[str, ...]
 
-    def _records(self) -> list[dict[str, Any]]:
-        records = []
-        for task, counts in self.counts.items():
-            for name, amount in (counts or {}).items():
-                by_rank = amount if isinstance(amount, dict) else {None: amount}
-                of_counter = {"probe": self.probe, "task": task, "measure": name}
-                records += [
-                    {**of_counter, "rank": k, "value": float(x)} for k, x in by_rank.items()
-                ]
-        return records
-
     def _document(self) -> dict[str, Any]:
         named = ("system", "data", "kind", "protocol", "probe", "name", "visit", "subject")
         rows = []
@@ -575,11 +564,19 @@ class Explanation(Shown):
                 row = {name: x for name, x in vars(entry).items() if name != "adds"}
                 adds = {x: written(_in_symbols(entry.adds.get(x, {}))) for x in self.counts}
                 rows.append({"list": key, **row, **adds})
+        records = []
+        for task, counts in self.counts.items():
+            for name, amount in (counts or {}).items():
+                by_rank = amount if isinstance(amount, dict) else {None: amount}
+                of_counter = {"probe": self.probe, "task": task, "measure": name}
+                records += [
+                    {**of_counter, "rank": k, "value": float(x)} for k, x in by_rank.items()
+                ]
         return {
             **{name: getattr(self, name) for name in named},
             "threshold": self.threshold,
             "rows": rows,
-            "adds": self._records(),
+            "adds": records,
         }
 
     def __repr__(self) -> str:

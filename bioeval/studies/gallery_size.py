@@ -143,7 +143,18 @@ def gallery_size(
     require_templates(scores, "a search")
     _require_complete_comparisons(scores)
     subjects = len(scores.gallery_order.subjects)
-    gallery_sizes = _sizes(sizes, subjects)
+    if sizes is None:
+        spread = np.geomspace(min(2, subjects), subjects, SIZES)
+        gallery_sizes = np.unique(np.rint(spread).astype(np.int64))
+    else:
+        array = np.atleast_1d(require_array("sizes", sizes))
+        is_listed = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
+        if not is_listed or array[0] < 1 or array[-1] > subjects or (array[1:] <= array[:-1]).any():
+            raise DataError(
+                f"`sizes` is {received(sizes)}; expected increasing whole numbers of "
+                f"subjects from 1 to {subjects:,}, the subjects of the gallery"
+            )
+        gallery_sizes = array.astype(np.int64)
     curve = curve_thresholds(thresholds, n_thresholds)
     grid = thresholds_over(scores, curve, THRESHOLDS)
     searching = Searching(scores, task)
@@ -156,7 +167,34 @@ def gallery_size(
     points = len(gallery_sizes) * (len(grid) + 1)
     ranks, remarks = ranks_to_report(subjects, max_rank, points)
     rates = _rates(searches, grid, histogram, gallery_sizes, task, ranks)
-    result = _dataset(rates, searches, task, [*remarks, *rates.undefined(subjects)])
+    by_threshold = ("gallery_size", "threshold")
+    order = in_order_of_scores(searches.about.kind)
+    dir_ = rates.dir[:, order]
+    variables = {
+        "cms": (("gallery_size", "rank"), rates.cms),
+        "recognition_rate": (("gallery_size",), rates.cms[:, 0]),
+        "dir": (("gallery_size", "threshold", "rank"), dir_),
+        "far": (by_threshold, rates.far[:, order]),
+        "frr": (by_threshold, 1.0 - dir_[:, :, 0]),
+        "genuine_attempts": rates.genuine_attempts,
+        "impostor_attempts": rates.impostor_attempts,
+    }
+    coordinates = {
+        "gallery_size": rates.sizes,
+        "rank": np.arange(1, rates.cms.shape[1] + 1),
+        "threshold": to_user(rates.grid, searches.about.kind)[order],
+    }
+    title = "identification against gallery size"
+    attrs = about_attrs(
+        searches.about, "gallery-size", title, [*remarks, *rates.undefined(subjects)]
+    )
+    attrs |= {
+        "rank_unit": "subject",
+        "fusion": searches.fusion,
+        "ties": task.ties,
+        "impostors": searches.impostor_role(task.impostors),
+    }
+    result = dataset(variables, GALLERY_SIZE, coordinates, attrs)
     if isinstance(curve, np.ndarray):
         smallest = result.isel(gallery_size=0)  # FAR of the largest gallery may be undefined
         detected = smallest["dir"].isel(rank=-1)
@@ -179,51 +217,6 @@ def _require_complete_comparisons(scores: Scores) -> None:
             'failed comparisons by `nan="reject"`, or select the probes and templates that '
             "were compared"
         )
-
-
-def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
-    if sizes is None:
-        spread = np.geomspace(min(2, subjects), subjects, SIZES)
-        return np.unique(np.rint(spread).astype(np.int64))
-    array = np.atleast_1d(require_array("sizes", sizes))
-    is_listed = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
-    if not is_listed or array[0] < 1 or array[-1] > subjects or (array[1:] <= array[:-1]).any():
-        raise DataError(
-            f"`sizes` is {received(sizes)}; expected increasing whole numbers of "
-            f"subjects from 1 to {subjects:,}, the subjects of the gallery"
-        )
-    return array.astype(np.int64)
-
-
-def _dataset(
-    rates: _Rates, searches: Searches, task: OpenSet, remarks: list[Message]
-) -> xr.Dataset:
-    by_threshold = ("gallery_size", "threshold")
-    order = in_order_of_scores(searches.about.kind)
-    dir_ = rates.dir[:, order]
-    variables = {
-        "cms": (("gallery_size", "rank"), rates.cms),
-        "recognition_rate": (("gallery_size",), rates.cms[:, 0]),
-        "dir": (("gallery_size", "threshold", "rank"), dir_),
-        "far": (by_threshold, rates.far[:, order]),
-        "frr": (by_threshold, 1.0 - dir_[:, :, 0]),
-        "genuine_attempts": rates.genuine_attempts,
-        "impostor_attempts": rates.impostor_attempts,
-    }
-    coordinates = {
-        "gallery_size": rates.sizes,
-        "rank": np.arange(1, rates.cms.shape[1] + 1),
-        "threshold": to_user(rates.grid, searches.about.kind)[order],
-    }
-    title = "identification against gallery size"
-    attrs = about_attrs(searches.about, "gallery-size", title, remarks)
-    attrs |= {
-        "rank_unit": "subject",
-        "fusion": searches.fusion,
-        "ties": task.ties,
-        "impostors": searches.impostor_role(task.impostors),
-    }
-    return dataset(variables, GALLERY_SIZE, coordinates, attrs)
 
 
 class _Rates(NamedTuple):

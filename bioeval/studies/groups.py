@@ -33,7 +33,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError, Message, counted, message_attrs, nearest_name, received
-from bioeval.base.kinds import Layout
 from bioeval.base.progress import report_rows, rows_reported, stage
 from bioeval.base.random import Stream
 from bioeval.counting.folds import FoldAttempts, FoldCounts, Subset
@@ -400,7 +399,19 @@ def _read_groups(scores: Scores, group: Any) -> Groups:
         several = len(np.unique(in_several))
         people = len(np.unique(person))
         if is_pair(values):
-            raise _in_several_groups(first_name, groups_of_first, several, scores.layout)
+            # The error that subjects are in several groups, which are given of both sides.
+            further = f" ({counted(several, 'subjects')} have several)" if several > 1 else ""
+            advice = ""
+            if scores.layout == "pairs":
+                advice = (
+                    "; the first array is of the probes, which are the second names of the pairs"
+                )
+            raise DataError(
+                f"`group`: subject {first_name!r} is in the groups "
+                f"{', '.join(map(repr, groups_of_first))}{further}; expected one group for all "
+                "templates of a subject, or of groups of attempts the values of the probes and None"
+                f"{advice}"
+            )
         if 2 * several < people:  # it may be a mistake
             about = {"subject": first_name, "groups": groups_of_first}
             messages.append(Message("groups-of-attempts", several=several, of=people, **about))
@@ -412,21 +423,6 @@ def _read_groups(scores: Scores, group: Any) -> Groups:
     is_square = scores.layout != "pairs" and np.array_equal(scores.probe_ids, scores.gallery_ids)
     group_of_column = group_of_probe if is_square else np.zeros(scores.shape[-1], dtype=np.int64)
     return Groups(labels, Sides(group_of_probe, group_of_column), None, name, scores, messages)
-
-
-def _in_several_groups(
-    first: Any, groups_of_first: list[str], several: int, layout: Layout
-) -> DataError:
-    """Return the error that subjects are in several groups, which are given of both sides."""
-    further = f" ({counted(several, 'subjects')} have several)" if several > 1 else ""
-    advice = ""
-    if layout == "pairs":
-        advice = "; the first array is of the probes, which are the second names of the pairs"
-    return DataError(
-        f"`group`: subject {first!r} is in the groups {', '.join(map(repr, groups_of_first))}"
-        f"{further}; expected one group for all templates of a subject, or of groups of attempts "
-        f"the values of the probes and None{advice}"
-    )
 
 
 def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Sides]:
@@ -1075,36 +1071,6 @@ class Sides(NamedTuple):
     gallery: np.ndarray  # (n,): of listed pairs the enrolled templates; empty without values
 
 
-def _template_columns(
-    scores: Scores, columns: Any, input_name: str, *, of_probes: bool
-) -> tuple[Sides, tuple[Message, ...]]:
-    """Return a value for each template, and remarks.
-
-    With `of_probes`, the gallery has no values. `columns` are
-
-    - the name of a metadata column that both sides have, or
-    - one value for each template of all-against-all scores, or for each probe, or
-    - the values of the probes and of the gallery, as a pair.
-
-    Values with names, or row numbers, are joined by them.
-    """
-    if isinstance(columns, str):
-        return _column(scores, columns, input_name, of_probes), ()
-    if not of_probes and is_pair(columns):
-        probe = _joined(scores, columns[0], 0, input_name)
-        gallery = _joined(scores, columns[1], 1, input_name)
-        remarks = dict.fromkeys(probe.remarks + gallery.remarks)
-        return Sides(probe.values, gallery.values), (*remarks,)
-    is_one_set = scores.layout != "pairs" and scores.probe_ids is scores.gallery_ids
-    if not of_probes and not is_one_set:
-        raise DataError(
-            f"`{input_name}` is {type(columns).__name__}; expected the name of a metadata "
-            f"column, or a pair of arrays: {_lengths(scores)}"
-        )
-    probe = _joined(scores, columns, 0, input_name)
-    return Sides(probe.values, np.empty(0) if of_probes else probe.values), probe.remarks
-
-
 def _joined(scores: Scores, values: Any, side: int, input_name: str) -> InOrder:
     length = (scores.shape[0], scores.shape[-1])[side]
     brought = in_order(values, scores.keys(side), f"`{input_name}`")
@@ -1124,7 +1090,24 @@ def with_known_values(
     If the values are `of_probes`, all gallery templates stay. Raise :class:`DataError` if no
     template of a side has a known value.
     """
-    sides, remarks = _template_columns(scores, columns, input_name, of_probes=of_probes)
+    remarks: tuple[Message, ...] = ()
+    if isinstance(columns, str):
+        sides = _column(scores, columns, input_name, of_probes)
+    elif not of_probes and is_pair(columns):
+        probe = _joined(scores, columns[0], 0, input_name)
+        gallery = _joined(scores, columns[1], 1, input_name)
+        remarks = tuple(dict.fromkeys(probe.remarks + gallery.remarks))
+        sides = Sides(probe.values, gallery.values)
+    else:
+        is_one_set = scores.layout != "pairs" and scores.probe_ids is scores.gallery_ids
+        if not of_probes and not is_one_set:
+            raise DataError(
+                f"`{input_name}` is {type(columns).__name__}; expected the name of a metadata "
+                f"column, or a pair of arrays: {_lengths(scores)}"
+            )
+        probe = _joined(scores, columns, 0, input_name)
+        sides = Sides(probe.values, np.empty(0) if of_probes else probe.values)
+        remarks = probe.remarks
     scores = scores.with_remarks(*remarks) if remarks else scores
     name = columns if isinstance(columns, str) else ""
     is_known = [~no_value(side, "group") for side in sides]
@@ -1143,7 +1126,14 @@ def with_known_values(
         sides, is_known, ("probe", "gallery template"), strict=True
     ):
         if not is_known_of_side.any() and len(side):
-            _require_known(side, input_name, columns, noun)
+            missing = no_value(side, "group")
+            if missing.any():
+                column = f" of the column {columns!r}" if isinstance(columns, str) else ""
+                raise DataError(
+                    f"`{input_name}`: {counted(int(missing.sum()), 'missing values')}{column} "
+                    f"(None, NaN or empty), the first that of {noun} {int(np.argmax(missing))}; "
+                    "leave those templates out, or give them a separate value"
+                )
     places = np.flatnonzero(is_known[0]), np.flatnonzero(is_known[1])
     keeps_gallery = scores.layout == "pairs" or of_probes
     part = scores.select(probes=places[0], gallery=None if keeps_gallery else places[1])
@@ -1193,14 +1183,3 @@ def _lengths(scores: Scores) -> str:
         return f"of the probes (the second names) and of the enrolled templates of the {pairs}"
     probes = counted(scores.shape[0], "probes")
     return f"of the {probes} and of the {counted(scores.shape[1], 'gallery templates')}"
-
-
-def _require_known(values: np.ndarray, input_name: str, argument: Any, side: str) -> None:
-    missing = no_value(values, "group")
-    if missing.any():
-        column = f" of the column {argument!r}" if isinstance(argument, str) else ""
-        raise DataError(
-            f"`{input_name}`: {counted(int(missing.sum()), 'missing values')}{column} "
-            f"(None, NaN or empty), the first that of {side} {int(np.argmax(missing))}; leave "
-            "those templates out, or give them a separate value"
-        )

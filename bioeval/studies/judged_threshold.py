@@ -333,7 +333,19 @@ def judge_threshold(
     )
 
     # The result, with the message that says which scores the threshold accepts.
-    remarks = _remarks(train, test, rule, on_test)
+    remarks = [note.concerning("training set") for note in Provenance.from_scores(train).notes]
+    remarks += people_of_both_sets(train, test)
+    remarks += [
+        without_attempts(role).concerning("test set")
+        for role in ("genuine", "impostor")
+        if not on_test[f"{role}_attempts"]
+    ]
+    if rule.name == "cost":
+        prior, miss, accept = rule.values
+        if on_test["dcf"] > 1:
+            always = "rejects" if prior * miss <= (1 - prior) * accept else "accepts"
+            cost = float(on_test["dcf"])
+            remarks.append(Message("actual-cost-above-1", prior=prior, cost=cost, answer=always))
     for message in messages_of(verified.attrs):
         if is_wilson_for_lack_of_people and message.code == "dependent-attempts":
             message = Message("wilson-without-subjects", pattern=str(subject_pattern_of(test)))
@@ -350,25 +362,6 @@ def judge_threshold(
     judged = dataset(variables, JUDGED, {"part": np.array(["train", "test"])}, attrs)
     answer = threshold_accepts(judged, "Given" if rule.name == "fixed" else "Chosen")
     return judged.assign_attrs(message_attrs([answer], attrs))
-
-
-def _remarks(
-    train: Scores, test: Scores, rule: Rule, rates_of_test: Mapping[str, Any]
-) -> list[Message]:
-    remarks = [note.concerning("training set") for note in Provenance.from_scores(train).notes]
-    remarks += people_of_both_sets(train, test)
-    remarks += [
-        without_attempts(role).concerning("test set")
-        for role in ("genuine", "impostor")
-        if not rates_of_test[f"{role}_attempts"]
-    ]
-    if rule.name == "cost":
-        prior, miss, accept = rule.values
-        if rates_of_test["dcf"] > 1:
-            answer = "rejects" if prior * miss <= (1 - prior) * accept else "accepts"
-            cost = float(rates_of_test["dcf"])
-            remarks.append(Message("actual-cost-above-1", prior=prior, cost=cost, answer=answer))
-    return remarks
 
 
 def _next_of_both(test: Scores, variables: Variables, next_of_test: float) -> float:

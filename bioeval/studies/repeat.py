@@ -105,31 +105,21 @@ def partitions_tree(scores: Scores, numbers: NumbersOfParts, parts: _Parts) -> x
             lists = queries.without_removed(queries.rules.removed).completeness
             notes += lists.of_probes(~queries.left_out).messages()
         partitions = len(scalars.labels[PARTITION])
-        attrs = _attributes(about, numbers.cards, node, partitions, notes)
-        attrs |= {**numbers.options[node], **parts.record}
+        cards = numbers.cards
+        task = node.replace("_", "-")
+        ends = {"single": "-template", "multi": "-template", "set": " identification"}
+        end = ends.get(re.split("[-/]", task)[-1], "")
+        words = f"{task.replace('/', ', ')}{end}, over partitions"
+        attrs = about_attrs(about, task.partition("/")[0], words, notes)
+        attrs["protocol"] = " or ".join(dict.fromkeys(card.name for card in cards))
+        attrs["threshold_units"] = "similarity" if about.kind == "similarity" else "distance"
+        if cards[-1].report.ranks:
+            attrs["report_ranks"] = " ".join(map(str, cards[-1].report.ranks))
+        attrs |= {"partitions": partitions, **numbers.options[node], **parts.record}
         variables, labels, _ = scalars if places is None else _in_folds(scalars, places)
         table = {**TASKS[node.partition("/")[0]], **GALLERY}
         datasets[node] = dataset(variables, table, labels, attrs)
     return tree_of(datasets)
-
-
-def _attributes(
-    about: Provenance,
-    cards: Sequence[Protocol],
-    node: str,
-    partitions: int,
-    notes: Sequence[Message],
-) -> dict[str, str | int | float]:
-    task = node.replace("_", "-")
-    ends = {"single": "-template", "multi": "-template", "set": " identification"}
-    end = ends.get(re.split("[-/]", task)[-1], "")
-    words = f"{task.replace('/', ', ')}{end}, over partitions"
-    attrs = about_attrs(about, task.partition("/")[0], words, notes)
-    attrs["protocol"] = " or ".join(dict.fromkeys(card.name for card in cards))
-    attrs["threshold_units"] = "similarity" if about.kind == "similarity" else "distance"
-    if cards[-1].report.ranks:
-        attrs["report_ranks"] = " ".join(map(str, cards[-1].report.ranks))
-    return attrs | {"partitions": partitions}
 
 
 def _in_folds(scalars: Scalars, places: Sequence[Place]) -> Scalars:
@@ -176,20 +166,9 @@ def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
     if "tied" in numbers and (tied := int(np.nansum(numbers["tied"]))):
         probes = int(np.nansum(numbers[genuine if genuine in numbers else "queries"]))
         yield Message("ties-in-partitions", tied=tied, probes=probes, number=partitions)
+    # In how many partitions a measure is NaN though all classes have attempts; the measures are
+    # arguments of a message, with their labels and places.
     task = "verification" if node.startswith("verification") else "identification"
-    undefined, most = _undefined_measures(scalars, has_no_attempt, task)
-    if undefined:
-        reason = "a rank may be beyond the gallery, and a class may have scores that are all alike"
-        yield undefined_in_parts(undefined, most, partitions, "partition", reason)
-
-
-def _undefined_measures(
-    scalars: Scalars, has_no_attempt: np.ndarray, task: str
-) -> tuple[list[dict[str, Any]], int]:
-    """Return measures that are NaN though all classes have attempts, and in how many partitions.
-
-    The measures are arguments of a message, with their labels and places.
-    """
     arrays, labels = scalars.arrays(), scalars.labels
     shown = {name: x.label for name, x in averaged_over_folds().items() if x.label and not x.detail}
     undefined: list[dict[str, Any]] = []
@@ -213,7 +192,9 @@ def _undefined_measures(
                 about = {"measure": name, "label": shown.get(name, name), "task": task}
                 undefined.append(about | places)
                 most = max(most, missing)
-    return undefined, most
+    if undefined:
+        reason = "a rank may be beyond the gallery, and a class may have scores that are all alike"
+        yield undefined_in_parts(undefined, most, partitions, "partition", reason)
 
 
 def _messages_on_support(
@@ -472,7 +453,33 @@ def results_of_partitions(
             if task.distractor_ids:
                 distractor_ids = (*ids_of_no_person(distractor_ids), *task.distractor_ids)
     marked = marking(scores, distractor_ids, junk_ids)
-    parts = _parts(marked, partitions)
+    if isinstance(partitions, type) and hasattr(partitions, "split"):
+        as_splitter(partitions)  # raises for a class in place of a splitter
+    if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
+        if not knows_people(marked):
+            raise ProtocolError("partitions need the subjects of the templates. Give labels")
+        sides = SplitSides(marked)
+        plan = sides.plan(partitions, tests_alone=True)
+        selections: list[Selection] = [sides.indices(x.test) for x in plan.splits.values()]
+        places = None if plan.codes is None else [*plan.splits]
+        parts = _Parts(selections, record_of(plan.splitter), places)
+    else:
+        is_scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
+        is_no_list = isinstance(partitions, str | bytes | Mapping)
+        if is_scalar or is_no_list or not isinstance(partitions, Iterable):
+            raise DataError(
+                f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
+                "partition a ProbesGallery, a pair (training, test) of index arrays, or one index "
+                "array"
+            )
+        listed = [*partitions]
+        tests = _test_parts(marked, [x for x in listed if _is_plain_pair(x)])
+        selections = [next(tests) if _is_plain_pair(x) else (x,) for x in listed]
+        for number, selection in enumerate(selections):
+            if any(side is None for side in selection):  # `select` would take all templates
+                raise DataError(f"partition {number}: a side is None; expected a list of indices")
+        words = counted(len(selections), "listed partitions")
+        parts = _Parts(selections, {"splitter": words, "splitter_class": "list"})
     if not parts.selections:
         raise DataError("there are no partitions; expected at least one")
     # Who are impostors of open set if a card says "auto"; None without people.
@@ -522,34 +529,6 @@ class _Parts(NamedTuple):
     record: Mapping[str, str | int]
     #: The repeat and fold of each; None unless each repeat tests the same samples, each once.
     places: list[Place] | None = None
-
-
-def _parts(scores: Scores, partitions: Any) -> _Parts:
-    if isinstance(partitions, type) and hasattr(partitions, "split"):
-        as_splitter(partitions)  # raises for a class in place of a splitter
-    if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
-        if not knows_people(scores):
-            raise ProtocolError("partitions need the subjects of the templates. Give labels")
-        sides = SplitSides(scores)
-        plan = sides.plan(partitions, tests_alone=True)
-        selections: list[Selection] = [sides.indices(x.test) for x in plan.splits.values()]
-        places = None if plan.codes is None else [*plan.splits]
-        return _Parts(selections, record_of(plan.splitter), places)
-    is_scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
-    is_no_list = isinstance(partitions, str | bytes | Mapping)
-    if is_scalar or is_no_list or not isinstance(partitions, Iterable):
-        raise DataError(
-            f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
-            "partition a ProbesGallery, a pair (training, test) of index arrays, or one index array"
-        )
-    listed = [*partitions]
-    tests = _test_parts(scores, [x for x in listed if _is_plain_pair(x)])
-    selections = [next(tests) if _is_plain_pair(x) else (x,) for x in listed]
-    for number, selection in enumerate(selections):
-        if any(side is None for side in selection):  # `select` would take all templates
-            raise DataError(f"partition {number}: a side is None; expected a list of indices")
-    words = counted(len(selections), "listed partitions")
-    return _Parts(selections, {"splitter": words, "splitter_class": "list"})
 
 
 def _has_unenrolled_probe(scores: Scores, selection: Selection) -> bool:
@@ -838,7 +817,13 @@ class MaskedTasks:
         attempts, times = parts.attempts(fusion)
         is_symmetric = np.zeros(len(parts), dtype=bool)  # pairs count in both directions
         if fusion is None:
-            is_symmetric = self._are_symmetric(parts)
+            # Which parts have equal scores in both directions, judged by a few templates.
+            is_symmetric = parts.are_same & (parts.rows.sum(axis=1) > 1)
+            if is_symmetric.any() and self._differs_across_diagonal.any():
+                for part in np.flatnonzero(is_symmetric).tolist():
+                    templates = np.flatnonzero(parts.rows[part])
+                    cells = np.ix_(*[templates[sampled_numbers(len(templates))]] * 2)
+                    is_symmetric[part] = not self._differs_across_diagonal[cells].any()
         genuine = times * attempts.genuine_attempts
         impostor = times * attempts.impostor_attempts
         # The people; if all are compared, their numbers decide the numbers of pairs.
@@ -887,17 +872,6 @@ class MaskedTasks:
         is_of_people = matrix.is_person[matrix.probe][:, None] & matrix.is_person[matrix.gallery]
         absent = np.isnan(matrix.attempts) & is_of_people & ~matrix.is_mate
         return absent.astype(np.float32) if absent.any() else None
-
-    def _are_symmetric(self, parts: MaskedParts) -> np.ndarray:
-        """Return which parts have equal scores in both directions, judged by a few templates."""
-        symmetric = parts.are_same & (parts.rows.sum(axis=1) > 1)
-        if not symmetric.any() or not self._differs_across_diagonal.any():
-            return symmetric
-        for part in np.flatnonzero(symmetric):
-            templates = np.flatnonzero(parts.rows[part])
-            sample = templates[sampled_numbers(len(templates))]
-            symmetric[part] = not self._differs_across_diagonal[np.ix_(sample, sample)].any()
-        return symmetric
 
     @cached_property
     def _differs_across_diagonal(self) -> np.ndarray:
@@ -1018,7 +992,17 @@ class MaskedTasks:
         labels: dict[str, np.ndarray] = {}
         costs: dict[str, Any] = {}
         if node.startswith("verification"):
-            labels["far_target"] = self._without_rare(numbers)
+            # Remove rare FAR targets from the numbers, and return the targets that remain.
+            usual = len(self.tasks.far_targets)
+            pairs = numbers["impostor_pairs"]
+            has_target = np.ones((len(pairs), len(self.targets)), dtype=bool)  # (parts, targets)
+            has_target[:, usual:] = is_supported(self.targets[usual:], pairs[:, None])
+            remains = has_target.any(axis=0)
+            for name in OVER_TARGETS & numbers.keys():
+                numbers[name] = numbers[name][:, remains]
+                if not has_target[:, remains].all():
+                    numbers[name] = np.where(has_target[:, remains], numbers[name], np.nan)
+            labels["far_target"] = self.targets[remains]
             if len(self.wanted.frr_targets):
                 labels["frr_target"] = self.wanted.frr_targets
             if len(self.wanted.costs) and self.wanted.every_score:
@@ -1027,39 +1011,22 @@ class MaskedTasks:
         elif node == "open_set":
             labels["far_target"] = self.tasks.far_targets
         if masks:
-            labels["rank"] = self._reported_ranks(numbers, np.concatenate(masks))
+            # Remove ranks that no part reports from the numbers, and return the ranks that
+            # remain.
+            is_reported = np.concatenate(masks)
+            in_some_part = is_reported.any(axis=0)
+            if "cms_count" in numbers and not is_reported[:, in_some_part].all():
+                numbers["cms_count"] = np.where(is_reported, numbers["cms_count"], np.nan)
+            for name in numbers.keys() & OVER_RANKS:
+                numbers[name] = numbers[name][..., in_some_part]
+            ranks, _ = self._ranks_to_report(np.ones(1, dtype=np.int64))
+            labels["rank"] = ranks[in_some_part]
         variables: dict[str, Any] = {}
         for name, values in numbers.items():
             dims = described(table, name).dims if values.ndim > 1 else ()
             variables[name] = (PARTITION, *dims), values
         labels[PARTITION] = np.arange(len(self.places))
         return Scalars(in_order(variables | costs), labels, table)
-
-    def _reported_ranks(self, numbers: Numbers, is_reported: np.ndarray) -> np.ndarray:
-        """Remove ranks that no part reports from the numbers, and return the ranks that remain."""
-        in_some_part = is_reported.any(axis=0)
-        if "cms_count" in numbers and not is_reported[:, in_some_part].all():
-            numbers["cms_count"] = np.where(is_reported, numbers["cms_count"], np.nan)
-        for name in numbers.keys() & OVER_RANKS:
-            numbers[name] = numbers[name][..., in_some_part]
-        ranks, _ = self._ranks_to_report(np.ones(1, dtype=np.int64))
-        return ranks[in_some_part]
-
-    def _without_rare(self, numbers: Numbers) -> np.ndarray:
-        """Remove rare FAR targets from the numbers, and return the targets that remain.
-
-        A rare target remains if a part supports it; in all other parts it has NaN.
-        """
-        usual = len(self.tasks.far_targets)
-        pairs = numbers["impostor_pairs"]
-        has_target = np.ones((len(pairs), len(self.targets)), dtype=bool)  # (parts, targets)
-        has_target[:, usual:] = is_supported(self.targets[usual:], pairs[:, None])
-        remains = has_target.any(axis=0)
-        for name in OVER_TARGETS & numbers.keys():
-            numbers[name] = numbers[name][:, remains]
-            if not has_target[:, remains].all():
-                numbers[name] = np.where(has_target[:, remains], numbers[name], np.nan)
-        return self.targets[remains]
 
 
 class NumbersOfParts(NamedTuple):
@@ -1113,7 +1080,18 @@ def numbers_of_parts(
         for part, selection in enumerate(selections):
             try:
                 tasks = tasks_of_part(selection)
-                numbers_of_part = _numbers_of_part(tasks, curves=curves)
+                about = tasks.about
+                numbers_of_part = {}
+                for node, task in tasks.count(curves=curves).items():
+                    if curves:
+                        numbers = Scalars.of_dataset(task.dataset(), curves=True)
+                    else:
+                        numbers = task.scalars().at_ranks(tasks.card.report.ranks)
+                    numbers_of_part[node] = numbers
+                    if not node.startswith("verification"):
+                        numbers.variables["gallery_templates"] = np.int64(about.gallery_templates)
+                        if about.people is not None:
+                            numbers.variables["gallery_subjects"] = np.int64(about.gallery_subjects)
             except BioevalError as error:
                 raise error.preceded_by(f"partition {part}: ") from error
             if not part:
@@ -1155,22 +1133,6 @@ def _options_of(tasks: CardTasks, nodes: Iterable[str]) -> dict[str, dict[str, A
             rules = convention_of(tasks.card, (node,))
             attrs[node] = {**rules.attrs(), "ties": rules.ties} if node == "reid" else {}
     return attrs
-
-
-def _numbers_of_part(tasks: CardTasks, *, curves: bool) -> dict[str, Scalars]:
-    about = tasks.about
-    by_node = {}
-    for node, task in tasks.count(curves=curves).items():
-        if curves:
-            numbers = Scalars.of_dataset(task.dataset(), curves=True)
-        else:
-            numbers = task.scalars().at_ranks(tasks.card.report.ranks)
-        by_node[node] = numbers
-        if not node.startswith("verification"):
-            numbers.variables["gallery_templates"] = np.int64(about.gallery_templates)
-            if about.people is not None:
-                numbers.variables["gallery_subjects"] = np.int64(about.gallery_subjects)
-    return by_node
 
 
 def tasks_of(

@@ -11,7 +11,6 @@ from rich.cells import cell_len
 
 from bioeval.base.errors import escaped, without_controls
 from bioeval.showing.blocks import (
-    Fact,
     Facts,
     Legend,
     Messages,
@@ -116,7 +115,10 @@ def _pieces(
                 yield from _lines([block.text], block.role, words)
             case Facts():
                 pairs = [
-                    (words.literal(fact.name), words.write(_text_of(fact, terms)))
+                    (
+                        words.literal(fact.name),
+                        words.write(terms if isinstance(fact.text, Vocabulary) else fact.text),
+                    )
                     for fact in block.facts
                 ]
                 if pairs := [(name, text) for name, text in pairs if name and text]:
@@ -136,10 +138,6 @@ def _pieces(
                     yield from _lines(block.details, "remark", words)
                     yield grid
                     yield from _lines(block.notes, "remark", words)
-
-
-def _text_of(fact: Fact, terms: str) -> Text:
-    return terms if isinstance(fact.text, Vocabulary) else fact.text
 
 
 def _lines(texts: Sequence[Text], role: str, words: Lines) -> Iterator[Line]:
@@ -457,7 +455,43 @@ def body(section: Section, lines: Lines) -> str:
             case Line(role="title" | "heading" | "next heading") if isinstance(next_piece, Grid):
                 title = piece.text
             case Grid():
-                written += _table(piece, title)
+                # A table; on paper, one that is too wide has a line for each of its cells.
+                kinds, columns, headings = [], [], ""
+                for column in piece.columns:
+                    # Numbers with different things behind them stand at their points, others at
+                    # the right.
+                    is_ragged = any(text.endswith(" ") for text in column.texts)
+                    kind = (
+                        "" if not column.is_numeric else ' class="n"' if is_ragged else ' class="r"'
+                    )
+                    kinds.append(kind)
+                    columns.append(
+                        [_BLANKS.sub(_of_digits, x) if kind else x for x in column.texts]
+                    )
+                    heading = f'<th scope="col"{kind}><i>{column.heading}</i></th>'
+                    headings += heading if column.heading else "<td></td>"
+                longest = [
+                    max(map(len, map(_without_marks, [x.heading, *x.texts]))) for x in piece.columns
+                ]
+                is_wide = sum(longest) + GAP * len(longest) > LETTERS_ON_PAPER
+                names = [
+                    f' data-name="{escape(_without_marks(x.heading))}"' * is_wide
+                    for x in piece.columns
+                ]
+                rows = ""
+                for texts in zip(*columns, strict=True):
+                    rows += "<tr>"
+                    for i, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
+                        is_name = i < piece.name_columns and text
+                        cell = f"<td{kind}{names[i]}>{text}</td>"
+                        rows += f'<th scope="row"{kind}>{text}</th>' if is_name else cell
+                    rows += "</tr>"
+                head = f"<thead><tr>{headings}</tr></thead>" if piece.has_headings else ""
+                caption = f"<caption>{title}</caption>" if title else ""
+                table = '<table class="wide">' if is_wide else "<table>"
+                written += (
+                    f'<div class="in">{table}{caption}{head}<tbody>{rows}</tbody></table></div>'
+                )
                 title = ""
             case _:
                 written += _html(piece)
@@ -482,34 +516,6 @@ def _html(piece: Line | Pairs | Points) -> str:
             return f"<table><tbody>{''.join(rows)}</tbody></table>"
         case Points():
             return f"<ul>{''.join(f'<li>{sentence}</li>' for sentence in piece.sentences)}</ul>"
-
-
-def _table(grid: Grid, title: str) -> str:
-    """Return a table; on paper, one that is too wide has a line for each of its cells."""
-    kinds, columns, headings = [], [], ""
-    for column in grid.columns:
-        # Numbers with different things behind them stand at their points, others at the right.
-        is_ragged = any(text.endswith(" ") for text in column.texts)
-        kind = "" if not column.is_numeric else ' class="n"' if is_ragged else ' class="r"'
-        kinds.append(kind)
-        columns.append([_BLANKS.sub(_of_digits, x) if kind else x for x in column.texts])
-        heading = f'<th scope="col"{kind}><i>{column.heading}</i></th>'
-        headings += heading if column.heading else "<td></td>"
-    longest = [max(map(len, map(_without_marks, [x.heading, *x.texts]))) for x in grid.columns]
-    is_wide = sum(longest) + GAP * len(longest) > LETTERS_ON_PAPER
-    names = [f' data-name="{escape(_without_marks(x.heading))}"' * is_wide for x in grid.columns]
-    rows = ""
-    for texts in zip(*columns, strict=True):
-        rows += "<tr>"
-        for i, (text, kind) in enumerate(zip(texts, kinds, strict=True)):
-            is_name = i < grid.name_columns and text
-            cell = f"<td{kind}{names[i]}>{text}</td>"
-            rows += f'<th scope="row"{kind}>{text}</th>' if is_name else cell
-        rows += "</tr>"
-    head = f"<thead><tr>{headings}</tr></thead>" if grid.has_headings else ""
-    caption = f"<caption>{title}</caption>" if title else ""
-    table = '<table class="wide">' if is_wide else "<table>"
-    return f'<div class="in">{table}{caption}{head}<tbody>{rows}</tbody></table></div>'
 
 
 def _without_marks(text: str) -> str:

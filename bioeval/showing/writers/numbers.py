@@ -336,7 +336,18 @@ class Lines:
                 self.rates.setdefault(task or "verification", set()).add(text.name)
                 return self.literal(text.name.upper())
             case Phrase():
-                return self._phrase(text)
+                typed = list(parts(text))
+                rates = [x.value for x in typed if isinstance(x, Rate) and not x.difference]
+                scores = [x for x in typed if isinstance(x, Score)]
+                # The scores in one precision.
+                printed = printed_column(scores) if len(scores) > 1 else []
+                lines, texts = self._of_task(text.task or self.task), []
+                for part in typed:
+                    if isinstance(part, Score) and printed:
+                        texts.append(lines.number(printed.pop(0).text))
+                    else:
+                        texts.append(lines.write(part, rates))
+                return "".join(texts)
             case Message():
                 return self.message(text)
             case Enumeration():
@@ -365,19 +376,6 @@ class Lines:
                 compared = [x for x in rates if x != text.value]
                 return self.number(printed_in_sentence(text, compared).text)
         raise TypeError(f"{type(text).__name__} is no text")
-
-    def _phrase(self, phrase: Phrase) -> str:
-        typed = list(parts(phrase))
-        rates = [x.value for x in typed if isinstance(x, Rate) and not x.difference]
-        scores = [x for x in typed if isinstance(x, Score)]
-        printed = printed_column(scores) if len(scores) > 1 else []  # the scores in one precision
-        lines, texts = self._of_task(phrase.task or self.task), []
-        for part in typed:
-            if isinstance(part, Score) and printed:
-                texts.append(lines.number(printed.pop(0).text))
-            else:
-                texts.append(lines.write(part, rates))
-        return "".join(texts)
 
     def sentences_about(self, messages: Iterable[Message]) -> dict[str, list[str]]:
         """Return the sentences of messages by parts of the data; ``""``, for all data, is first."""

@@ -142,7 +142,31 @@ def _printed(piece: Piece, width: int) -> Iterator[tuple[RenderableType, int]]:
         case Grid():
             for part in _parts(piece, width - _INDENT):
                 widths = _widths(part, width - _INDENT)
-                table = _table(part, piece.has_headings, widths)
+                # Columns as a table without lines.
+                padding = (0, _GAP, 0, 0)
+                table = RichTable(
+                    box=None,
+                    pad_edge=False,
+                    padding=padding,
+                    header_style="dim",
+                    show_header=piece.has_headings,
+                )
+                cells = []
+                for column, width_of_column in zip(part, widths, strict=True):
+                    is_numeric = column.is_numeric
+                    justify: Literal["right", "left"] = "right" if is_numeric else "left"
+                    table.add_column(
+                        RichText(column.heading, justify=justify, no_wrap=False),
+                        no_wrap=is_numeric,
+                        width=width_of_column,
+                        overflow="fold",
+                    )
+                    # Numbers are filled up here: rich drops the blanks behind a text at the right.
+                    cells.append(
+                        [x.rjust(width_of_column) if is_numeric else x for x in column.texts]
+                    )
+                for row in zip(*cells, strict=True):
+                    table.add_row(*map(RichText, row))
                 # Rich would cut numbers that do not fit; a terminal breaks such lines.
                 yield _indented(table), max(width, _INDENT + _width_of_table(widths))
 
@@ -226,29 +250,3 @@ def _shrunk(widths: Sequence[int], least: Sequence[int], width: int) -> list[int
         widest = max(breakable, key=shrunk.__getitem__)
         shrunk[widest] -= 1
     return shrunk
-
-
-def _table(columns: Sequence[GridColumn], has_headings: bool, widths: Sequence[int]) -> RichTable:
-    """Return columns as a table without lines.
-
-    Numbers are at the right of their columns and never broken; texts are, if they do not fit.
-    """
-    padding = (0, _GAP, 0, 0)
-    table = RichTable(
-        box=None, pad_edge=False, padding=padding, header_style="dim", show_header=has_headings
-    )
-    cells = []
-    for column, width_of_column in zip(columns, widths, strict=True):
-        is_numeric = column.is_numeric
-        justify: Literal["right", "left"] = "right" if is_numeric else "left"
-        table.add_column(
-            RichText(column.heading, justify=justify, no_wrap=False),
-            no_wrap=is_numeric,
-            width=width_of_column,
-            overflow="fold",
-        )
-        # Numbers are filled up here, since rich drops the blanks behind a text at the right.
-        cells.append([x.rjust(width_of_column) if is_numeric else x for x in column.texts])
-    for row in zip(*cells, strict=True):
-        table.add_row(*map(RichText, row))
-    return table

@@ -238,7 +238,18 @@ def cross_evaluate(
     # Scores as they are, or a system that is fitted in each fold.
     with rows_reported():
         if estimator is None:
-            (dataset,) = evaluate_tasks(_as_scores(data, y, meta), splitter, [options])
+            if not isinstance(data, Scores):
+                raise DataError(
+                    f"data is {type(data).__name__}; expected bioeval.Scores, or features with "
+                    "estimator="
+                )
+            for name, value, noun in (("y", y, "labels"), ("meta", meta, "metadata")):
+                if value is not None:
+                    raise DataError(
+                        f"{name} is given with Scores, but these have {noun} of their own; leave "
+                        f"{name} out"
+                    )
+            (dataset,) = evaluate_tasks(data, splitter, [options])
         else:
             options = options.checked(splitter)
             system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
@@ -282,16 +293,3 @@ def _test_parts_in_words(plan: SplitPlan, sides: SplitSides) -> str:
         f"each test part: {span(enrolled)} subjects enrolled with {span(templates)} templates in "
         f"all, {span(not_enrolled)} not enrolled"
     )
-
-
-def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
-    if not isinstance(data, Scores):
-        raise DataError(
-            f"data is {type(data).__name__}; expected bioeval.Scores, or features with estimator="
-        )
-    for name, value, noun in (("y", y, "labels"), ("meta", meta, "metadata")):
-        if value is not None:
-            raise DataError(
-                f"{name} is given with Scores, but these have {noun} of their own; leave {name} out"
-            )
-    return data

@@ -126,8 +126,28 @@ def fold_dataset(
     NaN are counts of decisions without a threshold, and all values of a fold that a repeat lacks;
     such counts are float64. `scores` are those of all folds, None if each has new ones.
     """
-    values = _with_undefined_decisions(numbers, about.kind, options)
-    values |= _rates(values) | _support(values, about, options)
+    # Thresholds are in units of the scores; decisions without a threshold are NaN.
+    values = dict(numbers)
+    if options.has_threshold and options.rule.name == "none":
+        for name in (*_THRESHOLDS, *_DECISIONS):
+            values.pop(name, None)
+    elif options.has_threshold:
+        for name in _THRESHOLDS:
+            values[name] = to_user(values[name], about.kind)
+        is_missing = ~values["defined"]
+        if is_missing.any():
+            for name in values.keys() & _DECISIONS:
+                values[name] = np.where(is_missing, np.nan, values[name].T).T
+    rates: dict[str, np.ndarray] = {}
+    if "fa" in values:
+        rates = rates_of((*rates_of_folds(), VERIFICATION["far_unenrolled"]), values)
+    for name, count, attempts in (
+        ("dir", "detected", "genuine_attempts"),
+        ("cms", "cms_count", "attempts"),
+    ):
+        if count in values:
+            rates[name] = ratio(values[count], values[attempts][..., None])
+    values |= rates | _support(values, about, options)
     messages = list(_messages(values, plan, options, about))
     if options.rule.name == "fixed" and {"fa", "fr"} <= {*values}:
         threshold = options.rule.values[0]
@@ -163,33 +183,6 @@ def fold_dataset(
     attrs |= {"folds": plan.digest, **_attributes(options, plan.splitter, about.kind)}
     if "shared_subjects" in values:
         attrs["subjects_in_both_parts"] = int(values["shared_subjects"].max())
-    return dataset(variables, names, _coordinates(plan, options), attrs, _FIRST)
-
-
-def _with_undefined_decisions(
-    numbers: SplitNumbers, kind: Kind, options: FoldOptions
-) -> dict[str, np.ndarray]:
-    """Return the numbers with thresholds in units of the scores, and NaN without a threshold.
-
-    Thresholds and decisions are left out if no threshold is to be chosen.
-    """
-    values = dict(numbers)
-    if not options.has_threshold:
-        return values
-    if options.rule.name == "none":
-        for name in (*_THRESHOLDS, *_DECISIONS):
-            values.pop(name, None)
-        return values
-    for name in _THRESHOLDS:
-        values[name] = to_user(values[name], kind)
-    is_missing = ~values["defined"]
-    if is_missing.any():
-        for name in values.keys() & _DECISIONS:
-            values[name] = np.where(is_missing, np.nan, values[name].T).T
-    return values
-
-
-def _coordinates(plan: SplitPlan, options: FoldOptions) -> dict[str, np.ndarray]:
     repeats, folds = plan.shape
     coordinates = {
         "repeat": np.arange(repeats),
@@ -204,20 +197,7 @@ def _coordinates(plan: SplitPlan, options: FoldOptions) -> dict[str, np.ndarray]
         coordinates["cost"] = options.priors
     if options.far_targets is not None and options.has_threshold:
         coordinates["far_target"] = options.far_targets
-    return coordinates
-
-
-def _rates(values: SplitNumbers) -> dict[str, np.ndarray]:
-    rates: dict[str, np.ndarray] = {}
-    if "fa" in values:
-        rates = rates_of((*rates_of_folds(), VERIFICATION["far_unenrolled"]), values)
-    for name, count, attempts in (
-        ("dir", "detected", "genuine_attempts"),
-        ("cms", "cms_count", "attempts"),
-    ):
-        if count in values:
-            rates[name] = ratio(values[count], values[attempts][..., None])
-    return rates
+    return dataset(variables, names, coordinates, attrs, _FIRST)
 
 
 def _support(
@@ -262,11 +242,6 @@ def _at_repeat_and_fold(
         placed = np.full(shape, np.nan)
     placed[tuple(np.array(list(plan.splits)).T)] = values
     return ("repeat", "fold", *parts, *inner), placed
-
-
-def _is_equal_in_all_folds(column: np.ndarray) -> bool:
-    defined = column[~np.isnan(column)]
-    return len(defined) > 1 and bool(np.ptp(defined) <= 1e-12 * defined.max())
 
 
 def _attributes(options: FoldOptions, splitter: Any, kind: Kind) -> dict[str, Any]:
@@ -382,7 +357,8 @@ def _messages_on_rates(
         rates = (rates[:, 1] if rates.ndim > 1 else rates).reshape(len(rates), -1)
         ranks_with: dict[Any, list[int]] = {}
         for rate, rank in zip(rates.T, options.ranks if name == "cms" else [1], strict=False):
-            if _is_equal_in_all_folds(rate):
+            defined = rate[~np.isnan(rate)]
+            if len(defined) > 1 and bool(np.ptp(defined) <= 1e-12 * defined.max()):
                 equal = float(np.nanmax(rate))
                 value = int(equal) if equal in (0, 1) else f"{100 * equal:.3g} %"
                 ranks_with.setdefault(value, []).append(int(rank))

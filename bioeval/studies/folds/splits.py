@@ -93,28 +93,23 @@ def _training_and_test(splitter: Any, parts: tuple, n: int, *, tests_alone: bool
             "be.repeat evaluates with each of its galleries"
         )
     if not isinstance(splitter, Division):
-        parts = _checked(splitter, parts, n, tests_alone=tests_alone)
+        checked = [_as_samples(part, n, splitter) for part in parts]
+        train, test = checked[-2:]
+        if not len(test):
+            raise DataError(f"{name_of(splitter)} yields an empty test part")
+        for name, samples in (("training", train), ("test", test)):
+            if (name == "test" or not tests_alone) and len(np.unique(samples)) < len(samples):
+                numbers, times = np.unique(samples, return_counts=True)
+                raise DataError(
+                    f"{name_of(splitter)} yields index {int(numbers[times > 1][0])} twice in a "
+                    f"{name} part; expected each index once"
+                )
+        may_overlap = tests_alone and hasattr(parts, "_fields")
+        if not may_overlap and _flags_of(train, n, no_person=False)[test].any():
+            raise DataError("the splitter puts samples into both training and test")
+        parts = tuple(checked)
     # Parts are training and test, or training, validation and test.
-    train, test = (Part.of_one_set(samples) for samples in parts[-2:])
-    return Split(train, test, parts[0])
-
-
-def _checked(splitter: Any, parts: tuple, n: int, *, tests_alone: bool) -> tuple:
-    checked = [_as_samples(part, n, splitter) for part in parts]
-    train, test = checked[-2:]
-    if not len(test):
-        raise DataError(f"{name_of(splitter)} yields an empty test part")
-    for name, samples in (("training", train), ("test", test)):
-        if (name == "test" or not tests_alone) and len(np.unique(samples)) < len(samples):
-            numbers, times = np.unique(samples, return_counts=True)
-            raise DataError(
-                f"{name_of(splitter)} yields index {int(numbers[times > 1][0])} twice in a {name} "
-                "part; expected each index once"
-            )
-    may_overlap = tests_alone and hasattr(parts, "_fields")
-    if not may_overlap and _flags_of(train, n, no_person=False)[test].any():
-        raise DataError("the splitter puts samples into both training and test")
-    return tuple(checked)
+    return Split(Part.of_one_set(parts[-2]), Part.of_one_set(parts[-1]), parts[0])
 
 
 def _as_samples(part: Any, n: int, splitter: Any) -> np.ndarray:
@@ -179,7 +174,23 @@ class SplitPlan:
         self.splits = {(i, 0): split for i, split in enumerate(splits)}
         is_shuffled = type(splitter).__name__.endswith("ShuffleSplit")
         if not (self.by_parts or is_shuffled) and all(have_all_samples):
-            self._number_folds(splits)
+            # Number repeats and folds, if every repeat tests the same samples, each once.
+            repeats: list[np.ndarray] = []  # the fold of each sample, for each repeat
+            split_at: dict[Place, Split] = {}
+            fold = 0
+            for split in splits:
+                tested = split.test.probes
+                # A sample that is tested again begins a repeat.
+                if not repeats or (repeats[-1][tested] >= 0).any():
+                    repeats.append(np.full(self.n, -1, dtype=np.int64))
+                    fold = 0
+                repeats[-1][tested] = fold
+                split_at[len(repeats) - 1, fold] = split
+                fold += 1
+            codes = np.array(repeats)
+            if ((codes >= 0) == (codes[0] >= 0)).all():
+                self.codes = codes
+                self.splits = split_at
         #: A digest of all parts; the samples are in the order of their names, if they have names.
         self.digest = ""
         if not tests_alone:
@@ -202,25 +213,6 @@ class SplitPlan:
             labels[place] = np.asarray(samples.labels, dtype=object)
             parts.update(repr(labels.tolist()).encode())
         return f"{counted(len(self.splits), 'splits')} of {self.n} samples, {parts.hexdigest()}"
-
-    def _number_folds(self, splits: Sequence[Split]) -> None:
-        """Number repeats and folds, if every repeat tests the same samples, each once."""
-        repeats: list[np.ndarray] = []  # the fold of each sample, for each repeat
-        split_at: dict[Place, Split] = {}
-        fold = 0
-        for split in splits:
-            test = split.test.probes
-            # A sample that is tested again begins a repeat.
-            if not repeats or (repeats[-1][test] >= 0).any():
-                repeats.append(np.full(self.n, -1, dtype=np.int64))
-                fold = 0
-            repeats[-1][test] = fold
-            split_at[len(repeats) - 1, fold] = split
-            fold += 1
-        codes = np.array(repeats)
-        if ((codes >= 0) == (codes[0] >= 0)).all():
-            self.codes = codes
-            self.splits = split_at
 
 
 class Samples:
@@ -329,7 +321,22 @@ class SplitSides(Samples):
 
     def plan(self, splitter: Any, *, tests_alone: bool = False) -> SplitPlan:
         """Return all splits into training and test, or with `tests_alone` all test parts."""
-        of_samples = self._splitter_of_samples(splitter)
+        if isinstance(splitter, partition.Experiment):
+            require_square(self.scores)
+        self._warn_of_distractors(splitter)
+        if not isinstance(splitter, partition.PredefinedFolds):
+            of_samples = splitter
+        else:
+            given, noun = splitter.fold_of_sample, "`fold_of_sample`"
+            folds = in_order(given, Keys(self.names), noun)
+            if folds.is_joined:
+                of_samples = partition.PredefinedFolds(folds.values)
+            else:
+                if self.numbers is not None:
+                    folds = in_order(given, Keys(self.names, self.numbers), noun)
+                self.scores = self.scores.with_remarks(*folds.remarks)
+                folds_in_order = partition.PredefinedFolds(folds.values)
+                of_samples = folds_in_order.restricted_to(self.people, self.templates)
         samples = SamplesToDivide(self.n, self.labels, meta=self.meta)
         plan = SplitPlan(of_samples, samples, tests_alone=tests_alone, given=splitter)
         if not self._is_one_set and not isinstance(splitter, Division):
@@ -347,22 +354,6 @@ class SplitSides(Samples):
                     f"are counted together: probes are 0 to {probes - 1}, and gallery templates "
                     f"{probes} to {self.n - 1}"
                 )
-
-    def _splitter_of_samples(self, splitter: Any) -> Any:
-        if isinstance(splitter, partition.Experiment):
-            require_square(self.scores)
-        self._warn_of_distractors(splitter)
-        if not isinstance(splitter, partition.PredefinedFolds):
-            return splitter
-        given, noun = splitter.fold_of_sample, "`fold_of_sample`"
-        folds = in_order(given, Keys(self.names), noun)
-        if folds.is_joined:
-            return partition.PredefinedFolds(folds.values)
-        if self.numbers is not None:
-            folds = in_order(given, Keys(self.names, self.numbers), noun)
-        self.scores = self.scores.with_remarks(*folds.remarks)
-        folds_in_order = partition.PredefinedFolds(folds.values)
-        return folds_in_order.restricted_to(self.people, self.templates)
 
     def _warn_of_distractors(self, splitter: Any) -> None:
         if not _divides_people(splitter):
@@ -495,7 +486,20 @@ def require_square(scores: Scores) -> None:
 def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides | PairSides]:
     """Return all splits of scores, and the samples that are divided: templates, or pairs."""
     if scores.layout == "pairs":
-        return _plan_of_pairs(scores, splitter)
+        if isinstance(splitter, partition.Experiment):
+            require_square(scores)
+        by_subject = _divides_people(splitter)
+        if by_subject:
+            require_people(scores, f"a division by subject ({type(splitter).__name__})")
+        groups = None
+        if isinstance(splitter, partition.PredefinedPairFolds):
+            folds = in_order(splitter.fold_of_pair, scores.pair_keys, "`fold_of_pair`")
+            scores = scores.with_remarks(*folds.remarks)
+            splitter = partition.PredefinedPairFolds(folds.values)
+            groups = scores.pair_subjects
+        pairs = PairSides(scores, by_subject)
+        meta = {} if by_subject else {"genuine": scores.genuine}
+        return SplitPlan(splitter, SamplesToDivide(pairs.n, pairs.labels, groups, meta)), pairs
     if isinstance(splitter, partition.PredefinedPairFolds):
         raise DataError(
             "PredefinedPairFolds divides a list of pairs, but these scores are a matrix; take the "
@@ -507,20 +511,3 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
         )
     sides = SplitSides(scores)
     return sides.plan(splitter), sides
-
-
-def _plan_of_pairs(scores: Scores, splitter: Any) -> tuple[SplitPlan, PairSides]:
-    if isinstance(splitter, partition.Experiment):
-        require_square(scores)
-    by_subject = _divides_people(splitter)
-    if by_subject:
-        require_people(scores, f"a division by subject ({type(splitter).__name__})")
-    groups = None
-    if isinstance(splitter, partition.PredefinedPairFolds):
-        folds = in_order(splitter.fold_of_pair, scores.pair_keys, "`fold_of_pair`")
-        scores = scores.with_remarks(*folds.remarks)
-        splitter = partition.PredefinedPairFolds(folds.values)
-        groups = scores.pair_subjects
-    pairs = PairSides(scores, by_subject)
-    meta = {} if by_subject else {"genuine": scores.genuine}
-    return SplitPlan(splitter, SamplesToDivide(pairs.n, pairs.labels, groups, meta)), pairs

@@ -125,7 +125,21 @@ def read_boxes(
         table = _text_table(value, names, least, of_result)
     else:
         if (columns := columns_of(value)) is not None:
-            names, value = _columns_by_name(columns, names, least, role)
+            # The names that a table has, and their columns; the first `least` must be there.
+            name_in_table = {name.casefold(): name for name in columns}
+            column_of = {name: name_in_table.get(name) for name in names}
+            for name, synonyms in _SYNONYMS.items():
+                if column_of.get(name, "") is None:
+                    column_of[name] = next(
+                        (name_in_table[x] for x in synonyms if x in name_in_table), None
+                    )
+            if lacking := [name for name in names[:least] if column_of[name] is None]:
+                raise DataError(
+                    f"{role} is a table without the column {lacking[0]!r}; its columns are "
+                    f"{', '.join(map(repr, columns))}; expected {', '.join(names[:least])}"
+                )
+            names = tuple(name for name in names if column_of[name] is not None)
+            value = np.column_stack([columns[str(column_of[name])] for name in names])
         array = _rows_of_boxes(value, role, names[:least], of_result)
         columns_of_array = list(array.T)
         line = np.arange(1, len(array) + 1)
@@ -181,24 +195,6 @@ def _are_classes(column: np.ndarray, visibility: np.ndarray) -> bool:
     is_class = (column >= -1) & (column == np.floor(column))
     is_visibility = ((visibility >= 0) & (visibility <= 1)) | (visibility == -1)
     return bool((is_class & is_visibility).all())
-
-
-def _columns_by_name(
-    columns: Mapping[str, np.ndarray], names: tuple[str, ...], least: int, role: str
-) -> tuple[tuple[str, ...], np.ndarray]:
-    """Return the names that a table has, and their columns; the first `least` must be there."""
-    name_in_table = {name.casefold(): name for name in columns}
-    column_of = {name: name_in_table.get(name) for name in names}
-    for name, synonyms in _SYNONYMS.items():
-        if column_of.get(name, "") is None:
-            column_of[name] = next((name_in_table[x] for x in synonyms if x in name_in_table), None)
-    if lacking := [name for name in names[:least] if column_of[name] is None]:
-        raise DataError(
-            f"{role} is a table without the column {lacking[0]!r}; its columns are "
-            f"{', '.join(map(repr, columns))}; expected {', '.join(names[:least])}"
-        )
-    present = tuple(name for name in names if column_of[name] is not None)
-    return present, np.column_stack([columns[str(column_of[name])] for name in present])
 
 
 def _rows_of_boxes(value: Any, role: str, names: tuple[str, ...], of_result: bool) -> np.ndarray:

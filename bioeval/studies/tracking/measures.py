@@ -103,7 +103,12 @@ def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered
         boxes.append(Boxes(code.reshape(-1)[order], frame, np.ascontiguousarray(rows.box[order])))
         orders.append(order)
         ids.append(distinct)
-    _refuse_frames_beyond_length(pair)
+    for rows in (pair.truth, pair.result):
+        if pair.frames is not None and (beyond := np.flatnonzero(rows.frame > pair.frames)).size:
+            raise DataError(
+                f"{rows.where(beyond[0])}: frame is {rows.frame[beyond[0]]}; expected at most "
+                f"{pair.frames}, the length that is {pair.frames_from}"
+            )
     counted, distractor = _evaluated_and_distractors(pair.truth, ignored, classes, numbered)
     frames, frames_from = len(frame_keys), "rows"
     if pair.frames is not None:
@@ -166,15 +171,6 @@ def _evaluated_and_distractors(
     if ignored == "remove":
         return counted, ~counted
     return counted, ~counted & np.isin(truth.category, DISTRACTORS[ignored])
-
-
-def _refuse_frames_beyond_length(pair: Pair) -> None:
-    for rows in (pair.truth, pair.result):
-        if pair.frames is not None and (beyond := np.flatnonzero(rows.frame > pair.frames)).size:
-            raise DataError(
-                f"{rows.where(beyond[0])}: frame is {rows.frame[beyond[0]]}; expected at most "
-                f"{pair.frames}, the length that is {pair.frames_from}"
-            )
 
 
 #: The relative tolerance of the threshold for rounding errors: coordinates are decimals.
@@ -484,10 +480,6 @@ class TrackingOptions:
         sums = SequenceSums.from_sequences(
             [x.name for x in scenes], [x.counts for x in measured], [x.hota for x in measured]
         )
-        messages += self._remarks(scenes, sums)
-        return Evaluated(scenes, measured, sums, messages)
-
-    def _remarks(self, scenes: list[Scene], sums: SequenceSums) -> list[Message]:
         counts, _ = sums.total
         remarks = []
         by_class = self.ignored in DISTRACTORS
@@ -506,7 +498,8 @@ class TrackingOptions:
             remarks.append(Message("ignored-boxes", boxes=boxes, **about))
         if unknown := [scene.frames_from for scene in scenes].count("rows"):
             remarks.append(Message("frames-not-given", unknown=unknown, sequences=len(scenes)))
-        return remarks
+        messages += remarks
+        return Evaluated(scenes, measured, sums, messages)
 
     def measure(self, scene: Scene) -> Measured:
         """Match the boxes of a sequence and count."""

@@ -36,7 +36,6 @@ from bioeval.studies.tracking.measures import (
     THRESHOLDS,
     Counts,
     EarlierPairing,
-    Evaluated,
     Ignored,
     MatchSums,
     MostlyTracked,
@@ -314,61 +313,53 @@ def tracking(
         truths = sources_of(truth, "truth")
         frames_of_sequence = frames_given(frames, truths)
         evaluated = options.evaluate(truths, sources_of(result, "result"), frames_of_sequence)
-        return _dataset(evaluated, options, method)
+        scenes, measured, sums = evaluated.scenes, evaluated.measured, evaluated.sums
+
+        # The variables of all sequences together, of each sequence, and of each target.
+        names = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS}
+        coordinates = {"localisation_threshold": THRESHOLDS}
+        variables: dict[str, Any] = {}
+        for name, values in _values(*sums.total).items():
+            variables[name] = ("localisation_threshold",) * np.ndim(values), values
+        if scenes[0].name:
+            for name, values in _values(sums.counts, sums.sums).items():
+                variables[f"sequence_{name}"] = ("sequence", *variables[name][0]), values
+                variable = TRACKING[name]
+                detail: Literal["", "verbose", "data"] = "data" if variable.detail else "verbose"
+                if name in _SHOWN_OF_SEQUENCES:
+                    detail = ""
+                long_name = f"{variable.long_name}; of each sequence"
+                names[f"sequence_{name}"] = replace(variable, long_name=long_name, detail=detail)
+            coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
+        targets = {
+            name: np.concatenate([part.targets[name] for part in measured])
+            for name in measured[0].targets
+        }
+        coordinates["target"] = targets.pop("target")
+        variables |= variables_over(("target",), **targets)
+
+        # Intervals and attributes.
+        attrs, messages = options.attrs(), evaluated.messages
+        if method is not None:
+            for name in MEASURES:
+                low, high = sums.limits(name, method.confidence)
+                variables |= variables_over((), **{f"{name}_low": low, f"{name}_high": high})
+            messages = messages + sums.messages()
+            attrs |= sums.attrs(method)
+        sources = list(dict.fromkeys(scene.frames_from for scene in scenes))
+        attrs = {
+            "result_type": "tracking",
+            "task": "tracking",
+            **attrs,
+            "frames_from": "; ".join([*sources[:4], *["..."][: len(sources[4:])]]),
+            "cameras": max(scene.cameras for scene in scenes),
+            **evaluated.class_attrs(),
+            "fingerprint": fingerprint(scenes),
+            **message_attrs(messages),
+        }
+        return dataset(variables, names, coordinates, attrs)
     method = method or IntervalMethod(METHOD)
     return compare_trackers(truth, result, frames, options, measures, method)
-
-
-def _dataset(
-    evaluated: Evaluated, options: TrackingOptions, method: IntervalMethod | None
-) -> xr.Dataset:
-    scenes = evaluated.scenes
-    measured = evaluated.measured
-    sums = evaluated.sums
-
-    # The variables of all sequences together, of each sequence, and of each target.
-    names = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS}
-    coordinates = {"localisation_threshold": THRESHOLDS}
-    variables: dict[str, Any] = {}
-    for name, values in _values(*sums.total).items():
-        variables[name] = ("localisation_threshold",) * np.ndim(values), values
-    if scenes[0].name:
-        for name, values in _values(sums.counts, sums.sums).items():
-            variables[f"sequence_{name}"] = ("sequence", *variables[name][0]), values
-            variable = TRACKING[name]
-            detail: Literal["", "verbose", "data"] = "data" if variable.detail else "verbose"
-            if name in _SHOWN_OF_SEQUENCES:
-                detail = ""
-            long_name = f"{variable.long_name}; of each sequence"
-            names[f"sequence_{name}"] = replace(variable, long_name=long_name, detail=detail)
-        coordinates["sequence"] = np.array([scene.name for scene in scenes], dtype=str)
-    targets = {
-        name: np.concatenate([part.targets[name] for part in measured])
-        for name in measured[0].targets
-    }
-    coordinates["target"] = targets.pop("target")
-    variables |= variables_over(("target",), **targets)
-
-    # Intervals and attributes.
-    attrs, messages = options.attrs(), evaluated.messages
-    if method is not None:
-        for name in MEASURES:
-            low, high = sums.limits(name, method.confidence)
-            variables |= variables_over((), **{f"{name}_low": low, f"{name}_high": high})
-        messages = messages + sums.messages()
-        attrs |= sums.attrs(method)
-    sources = list(dict.fromkeys(scene.frames_from for scene in scenes))
-    attrs = {
-        "result_type": "tracking",
-        "task": "tracking",
-        **attrs,
-        "frames_from": "; ".join([*sources[:4], *["..."][: len(sources[4:])]]),
-        "cameras": max(scene.cameras for scene in scenes),
-        **evaluated.class_attrs(),
-        "fingerprint": fingerprint(scenes),
-        **message_attrs(messages),
-    }
-    return dataset(variables, names, coordinates, attrs)
 
 
 def _values(counts: Counts, sums: MatchSums) -> dict[str, Any]:
@@ -400,7 +391,16 @@ def compare_trackers(
     method: IntervalMethod,
 ) -> xr.Dataset:
     """Compare trackers on the sequences that all of them have: values, differences and ranks."""
-    compared = _check_measures(measures)
+    if isinstance(measures, str) or not isinstance(measures, Sequence) or not measures:
+        raise DataError(
+            f"`measures` is {received(measures)}; expected a list of names, such as "
+            f"{list(COMPARED)}"
+        )
+    compared = [x.casefold() if isinstance(x, str) else x for x in measures]  # HOTA is hota
+    for name in compared:
+        require_choice("a name in `measures`", name, MEASURES)
+        if compared.count(name) > 1:
+            raise DataError(f"`measures` names {name!r} twice; expected each once")
     for name in trackers:
         if not isinstance(name, str) or not name:
             raise DataError(f"`result` has the name {name!r}; expected text that is not empty")
@@ -444,19 +444,6 @@ def compare_trackers(
 
 def _role(name: str) -> str:
     return f"`result`[{name!r}]"
-
-
-def _check_measures(names: Sequence[str]) -> list[str]:
-    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
-        raise DataError(
-            f"`measures` is {received(names)}; expected a list of names, such as {list(COMPARED)}"
-        )
-    names = [x.casefold() if isinstance(x, str) else x for x in names]  # HOTA is read as hota
-    for name in names:
-        require_choice("a name in `measures`", name, MEASURES)
-        if names.count(name) > 1:
-            raise DataError(f"`measures` names {name!r} twice; expected each once")
-    return list(names)
 
 
 def _sequences_in_common(
