@@ -380,7 +380,11 @@ def test_features_as_npy(tmp_path):
     refused("3 labels for 2 templates", metric="l2", labels=tmp_path / "g.labels.csv")
     refused("q.csv: no such file", metric="l2", labels=tmp_path / "q.csv")
     refused("`metric` is 'l3'", metric="l3")
-    refused("has no meaning for embeddings; they are compared by distances", metric="l2", kind="similarity")
+    refused(
+        "has no meaning for embeddings; they are compared by distances",
+        metric="l2",
+        kind="similarity",
+    )
     (tmp_path / "q.labels.csv").unlink()
     refused("labels of its 2 rows are missing; expected q.labels.csv", metric="l2")
     (tmp_path / "t.csv").write_text("label\na\n")
