@@ -167,7 +167,7 @@ def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
         kind=scores.kind,
         name=scores.name,
         layout=scores.layout,
-        subjects=len(scores.subjects) if scores._labelled else None,
+        subjects=len(scores.subjects) if knows_people(scores) else None,
     )
 
 
