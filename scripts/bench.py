@@ -252,7 +252,7 @@ def sources(folder: Path, size: int) -> list[Path]:
     drawn = people(size, dimensions=128)
     labels, x = np.asarray(drawn.labels), drawn.embeddings.astype("f4")
     values = be.Scores.from_embeddings(x, labels).values.astype("f8")
-    arrays = {"scores": values, "labels": labels}
+    arrays: dict[str, Any] = {"scores": values, "labels": labels}
     np.save(folder / "x.npy", values)
     pandas.DataFrame({"label": labels}).to_csv(folder / "x.labels.csv", index=False)
     np.savez(folder / "x.npz", **arrays)
@@ -329,8 +329,8 @@ def memory(size: int) -> dict[str, Any]:
                 least = re.search(r"(?:at least|would take) ([\d,.]+ .iB)", peak["error"])
                 if least and least[1].replace(",", "") not in limits:
                     limits.append(least[1].replace(",", ""))
-                size = f"{peak['bytes'] / 2**20:8,.0f} MiB"
-                print(f"  {title:<24} {limit:>9} {size} {least[0] if least else ''}", flush=True)
+                taken = f"{peak['bytes'] / 2**20:8,.0f} MiB"
+                print(f"  {title:<24} {limit:>9} {taken} {least[0] if least else ''}", flush=True)
     return found
 
 
