@@ -270,7 +270,7 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         caption = [HOLLOW] * bool(ds["far_flagged"].any())
         plot.finish(say("{far} by group of the probe"), caption, label, ax=right)
     else:
-        # Draw FAR by pair of groups, with all words; `names` are :func:`_names_by_position`.
+        # Draw FAR by pair of groups, with all words; `names` are by the index of the group.
         in_cells = ds.sizes["group"] <= MOST_CELLS[Style.look.width is not None]
         right.grid(False)
         right.set_facecolor(UNDEFINED)

@@ -372,8 +372,11 @@ class DataCheck(Shown):
             verdict = Paragraph(say("{findings}; no error", findings=self.numbers), "answer")
         return Section("check", "", (facts, table, verdict), task=_TASK)
 
-    def _document(self) -> dict[str, Any]:
+    def _records(self) -> list[dict[str, Any]]:
         columns = "check", "severity", "code", "count", "message", "where"
+        return [{name: getattr(x, name) for name in columns} for x in self.findings]
+
+    def _document(self) -> dict[str, Any]:
         return {
             "system": self.system,
             "data": self.data,
@@ -381,7 +384,7 @@ class DataCheck(Shown):
             "protocol": self.protocol,
             "misleads": self.misleads,
             **{f"{x}s": len(self.with_severity(x)) for x in SEVERITIES[1:]},
-            "findings": [{name: getattr(x, name) for name in columns} for x in self.findings],
+            "findings": self._records(),
         }
 
     def _numbers(self) -> list[dict[str, Any]]:

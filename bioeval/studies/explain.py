@@ -556,14 +556,7 @@ class Explanation(Shown):
     claims: str
     remarks: tuple[str, ...]
 
-    def _document(self) -> dict[str, Any]:
-        named = ("system", "data", "kind", "protocol", "probe", "name", "visit", "subject")
-        rows = []
-        for key, entries in self.lists.items():
-            for entry in entries:
-                row = {name: x for name, x in vars(entry).items() if name != "adds"}
-                adds = {x: written(_in_symbols(entry.adds.get(x, {}))) for x in self.counts}
-                rows.append({"list": key, **row, **adds})
+    def _records(self) -> list[dict[str, Any]]:
         records = []
         for task, counts in self.counts.items():
             for name, amount in (counts or {}).items():
@@ -572,11 +565,21 @@ class Explanation(Shown):
                 records += [
                     {**of_counter, "rank": k, "value": float(x)} for k, x in by_rank.items()
                 ]
+        return records
+
+    def _document(self) -> dict[str, Any]:
+        named = ("system", "data", "kind", "protocol", "probe", "name", "visit", "subject")
+        rows = []
+        for key, entries in self.lists.items():
+            for entry in entries:
+                row = {name: x for name, x in vars(entry).items() if name != "adds"}
+                adds = {x: written(_in_symbols(entry.adds.get(x, {}))) for x in self.counts}
+                rows.append({"list": key, **row, **adds})
         return {
             **{name: getattr(self, name) for name in named},
             "threshold": self.threshold,
             "rows": rows,
-            "adds": records,
+            "adds": self._records(),
         }
 
     def __repr__(self) -> str:
