@@ -30,7 +30,7 @@ import xarray as xr
 
 import bioeval as be
 
-SECONDS = 20
+SECONDS = 60
 LONGEST = 1_000
 CIRCLE: list[Any] = []
 CIRCLE.append(CIRCLE)
