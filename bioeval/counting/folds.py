@@ -403,11 +403,12 @@ class FoldAttempts(Reducer):
     def result(self) -> list[AttemptsOfParts]:
         """Return the attempts of the first parts of all tuples, of the second parts, and so on."""
         self.impostor = ScoresByFold.joined(self.kept, len(self.probe), self.dtype)
-        # The scores without failures, which are at the end, and a table of all of them.
-        genuine, impostor = (
-            self._without_failed(x.distances).scores.astype(np.float64)
-            for x in (self.genuine, self.impostor)
-        )
+        # The scores without failures, which are at the end, and a table of all of them. Among
+        # scores that were counted, failures were left out before.
+        genuine = self._without_failed(self.genuine.distances).scores.astype(np.float64)
+        kept = self.impostor.distances
+        kept = self._without_failed(kept).scores if self.few else kept
+        impostor = kept.astype(np.float64)
         table = np.union1d(genuine, impostor)
         cells = below_cells = np.empty(0)
         if not self.few:
@@ -417,7 +418,8 @@ class FoldAttempts(Reducer):
             cells_of_table = self.cells.cells_of(rounded_down(table, self.dtype))
             cells_of_table[0] = -1
             first_known = cells_of_table.searchsorted(np.arange(len(self.wanted)))
-            below_cells = np.nextafter(table[first_known - 1], np.inf)
+            with np.errstate(over="ignore"):  # after the largest number
+                below_cells = np.nextafter(table[first_known - 1], np.inf)
             table = np.union1d(table, below_cells)
             cells = self.cells.cells_of(self.impostor.distances)  # increasing, as the distances
         genuine_code, impostor_code, code_below_cell = (

@@ -248,7 +248,7 @@ class JudgedAttempts:
         else:
             first_beyond = attempts.points.far_limits(np.array([far]))[0, 0]
             _, largest = attempts.impostor.largest_below(first_beyond)
-            threshold = float(np.fmax(largest, -np.inf))
+            threshold = np.fmax(largest, -np.inf).item()
         far_reached = attempts.errors_at(threshold)[0] / attempts.impostor_attempts
         following = float(attempts.next_scores(threshold))
         return Operating(threshold, following, far_reached, far_reached, frr)
