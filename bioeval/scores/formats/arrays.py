@@ -83,7 +83,7 @@ from bioeval.scores.labels import IDS_OF_NO_PERSON, LEAST_INEXACT, as_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import NAME_COLUMNS, as_meta
 from bioeval.scores.missing import CAMERA_COLUMNS, ids_of_no_person
-from bioeval.scores.pairs import ListRules, classes_of_subjects, places_in_words
+from bioeval.scores.pairs import ListRules, PairList, classes_of_subjects, places_in_words
 from bioeval.scores.people import marking
 from bioeval.scores.rows import rows_within
 from bioeval.scores.sides import GivenSide, Keys, as_names, refuse_other_orders
@@ -944,16 +944,12 @@ def _distances_of_pairs(
     fold: np.ndarray | None,
 ) -> Scores:
     """Return the distances of listed templates, the probe first, as `Scores.at_pairs` does."""
-    scores = Scores.from_pairs(
-        EmbeddingSource(embeddings, embeddings, metric).pairs(enrolled, probe),
-        genuine,
-        nan=file.nan,
-        subjects=None
-        if subjects is None
-        else np.column_stack([subjects[probe], subjects[enrolled]]),
-        pair_folds=fold,
-        name=file.path.stem,
-    )
+    people = None
+    if subjects is not None:
+        people = np.column_stack([subjects[probe], subjects[enrolled]])
+    values = EmbeddingSource(embeddings, embeddings, metric).pairs(enrolled, probe)
+    pairs = PairList.from_arrays(values, genuine, subjects=people, pair_folds=fold)
+    scores = Scores._of_pairs(pairs, kind="distance", nan=file.nan, name=file.path.stem)
     return scores._with(metric=metric if isinstance(metric, str) else "")
 
 
@@ -1100,6 +1096,8 @@ def _metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta,
         elif file.shape(name) == (sides.counts[side or 0],):
             if not file.arrays[name].dtype.hasobject:
                 array_of_column[side or 0][column] = name
+            elif is_own_layout and name not in file.arguments.ignored and file.is_unused_list(name):
+                file.refuse_objects(name)
         elif is_own_layout and (has_prefix or file.is_unused_list(name)):
             raise file.wrong_length(name, sides.counts[side or 0])
 
@@ -1182,11 +1180,11 @@ def _scores_of_trials(
                 f'`columns={{"{_IMAGE_NUMBER}": ...}}`. It holds: {file.contents}'
             )
         # Labels may be places in an array of names of people, as in files of LFW's images.
-        people = file.read_if_there(PEOPLE_NAMES)
-        are_places = people is not None and people.dtype.kind == "U" and people.ndim == 1
-        are_places = are_places and subjects.dtype.kind in "iu" and subjects.min() >= 0
-        if people is not None and are_places and subjects.max() < len(people):
-            subjects = people[subjects]
+        people = file.arrays.get(PEOPLE_NAMES)
+        if people is not None and people.dtype.kind == "U" and len(people.shape) == 1:
+            is_whole = subjects.dtype.kind in "iu"
+            if is_whole and 0 <= subjects.min() <= subjects.max() < people.shape[0]:
+                subjects = people.read()[subjects]
         numbers = meta[_IMAGE_NUMBER].tolist()
         names = [f"{person} {i}" for person, i in zip(subjects.tolist(), numbers, strict=True)]
     elif template_names is None:

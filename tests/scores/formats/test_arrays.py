@@ -211,6 +211,14 @@ def test_a_column_of_metadata_is_of_a_side_where_the_sides_differ(tmp_path):
         be.load(tmp_path / "y.npz")
 
 
+def test_metadata_as_python_objects_are_refused_unless_they_are_not_to_be_read(tmp_path):
+    camera = np.array(["a", "b"], dtype=object)  # as pandas has texts
+    np.savez(tmp_path / "x.npz", scores=np.eye(2), labels=[1, 2], camera=camera)
+    with refused("'camera' is of dtype object, a Python pickle, .* never unpickles; save it as"):
+        be.load(tmp_path / "x.npz")
+    assert not be.load(tmp_path / "x.npz", columns={"camera": None}).probe_meta
+
+
 @pytest.mark.parametrize("names", [["country"], ["probe_country", "gallery_country"]])
 def test_one_set_of_templates_has_its_metadata_once_or_under_both_names(tmp_path, names):
     meta = dict.fromkeys(names, np.array(["a", "b", "a"]))

@@ -320,6 +320,15 @@ def test_pairs_of_embeddings_and_of_a_matrix(folder):
         assert pairs.pair_subjects.tolist()[1] == (["ann", "bob"] if name == "x.npz" else [0, 1])
 
 
+def test_an_array_of_objects_does_no_harm_to_the_pairs_of_images(folder):
+    names = np.array(["ann", None], dtype=object)  # a pickle, which is not read
+    labelled = {"labels": SUBJECTS, "image_number": NUMBERS, "names": names}
+    np.savez(folder / "objects.npz", embeddings=X, **labelled)
+    lists = {"trials": folder / "pairs.txt", "format": "lfw"}
+    loaded, expected = (be.load(folder / name, **lists) for name in ("objects.npz", "x.npz"))
+    assert loaded.values.tolist() == expected.values.tolist()
+
+
 def test_missing_images(folder):
     more_pairs, skip = (
         put(folder, "more.txt", LFW.replace("bob 2", "bob 7")),
@@ -467,6 +476,24 @@ def test_subjects_of_the_table_of_ijb(tmp_path, ijb):
     averaged = be.load(path, labels=table, average=["TEMPLATE_ID", "MEDIA_ID"])
     assert averaged.probe_labels.tolist() == ["1", "2", "1"]
     np.testing.assert_allclose(averaged.values[0, [2, 1]], loaded.values, rtol=1e-12)
+
+
+def test_trials_of_two_templates_of_no_person_are_left_out(tmp_path):
+    """They are no attempts, also where the list says that they are impostors."""
+    names, subjects = ["p", "q", "r", "s"], ["", "", "7", "7"]
+    features = np.random.default_rng(5).normal(size=(4, 3))
+    np.save(tmp_path / "x.npy", features)
+    np.savez(tmp_path / "x.npz", embeddings=features, labels=subjects, name=names)
+    rows = [f"{x},{y},{i}" for i, (x, y) in enumerate(zip(names, subjects, strict=True))]
+    table = write(tmp_path / "t.csv", ["template_id,subject_id,media", *rows])
+    pairs = ["template_a,template_b,genuine", "p,q,0", "r,s,1", "p,r,0", "s,q,0"]
+    trials = write(tmp_path / "pairs.csv", pairs)
+    for name, options in (("x.npy", {"labels": table, "metric": "cosine"}), ("x.npz", {})):
+        loaded = be.load(tmp_path / name, trials=trials, **options)
+        assert loaded.genuine.tolist() == [True, False, False]
+        assert loaded.pair_subjects.tolist() == [["7", "7"], ["", "7"], ["7", ""]]
+        left_out = arguments(be.verification(loaded), "pairs-of-no-person")
+        assert left_out == {"pairs": 1}, name
 
 
 @pytest.mark.parametrize("order", [1, -1])
