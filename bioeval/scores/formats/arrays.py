@@ -522,13 +522,8 @@ def scores_of(
             f"{path}: holds both {' and '.join(names)}; choose by "
             + " or ".join(f'`columns={{"{r}": "{x}"}}`' for r, x in zip(roles, names, strict=True))
         )
-    limit = OPTIONS["memory_limit"]
-    is_matrix = roles == ["scores"] and "genuine" not in arrays
-    if limit is not None and not is_matrix:
-        size = sum(prod(x.shape) * x.dtype.itemsize for x in arrays.values())
-        needed = _BYTES_OF_ARRAYS + _COPIES * size
-        remedy = "its arrays are read whole"
-        require_memory(needed, f"{path}: an evaluation", remedy, limit=limit)
+    if roles != ["scores"] or "genuine" in arrays:
+        _require_memory(path, arrays)
     if roles == ["indices"]:
         scores = _top_k_lists(file)
     elif roles == ["embeddings"]:
@@ -556,6 +551,15 @@ def scores_of(
         for name in IDS_OF_NO_PERSON
     )
     return marking(scores, ids, junk_ids or ())
+
+
+def _require_memory(path: Path, arrays: dict[str, Lazy]) -> None:
+    """Raise if arrays that are read whole do not fit into the stated memory limit."""
+    if (limit := OPTIONS["memory_limit"]) is not None:
+        size = sum(prod(x.shape) * x.dtype.itemsize for x in arrays.values())
+        needed = _BYTES_OF_ARRAYS + _COPIES * size
+        remedy = "its arrays are read whole"
+        require_memory(needed, f"{path}: an evaluation", remedy, limit=limit)
 
 
 def require_matrix(path: Path, values: Any) -> Any:
@@ -601,7 +605,7 @@ def scores_of_array(path: Path, values: Any, arguments: Arguments, as_read: bool
             second = open_second(arguments.take("gallery"), "a .npy file of embeddings")
             arrays["gallery_embeddings"] = Lazy.of(require_matrix(gallery, second))
             label_files["gallery"] = sibling(gallery, SIBLINGS[0])
-        counts = row_count, len(second) if has_gallery else 0
+        counts = row_count, second.shape[0] if has_gallery else 0
         for side, place, count in zip(label_files, (path, gallery), counts, strict=False):
             if label_files[side] != labels and not label_files[side].exists():
                 alternative = ", or `labels`" if side == "probe" else ""
@@ -895,9 +899,11 @@ def _pairs_of_templates(path: Path, values: Any, arguments: Arguments) -> Scores
     if "labels" not in arguments:
         raise fault(
             path,
-            f"the templates of its {len(values):,} rows are missing",
+            f"the templates of its {values.shape[0]:,} rows are missing",
             "give the list of images with their templates and media as `labels`",
         )
+    file = ArrayFile(path, {"embeddings": Lazy.of(values)}, arguments)
+    _require_memory(path, file.arrays)
     templates = read_templates(arguments)
     average = arguments.take("average", ())
     features = as_embeddings(values[:], str(path))
@@ -925,11 +931,10 @@ def _pairs_of_templates(path: Path, values: Any, arguments: Arguments) -> Scores
     subjects = None
     if subject_of is not None:
         subjects = np.array([subject_of[name] for name in templates.names], dtype=object)
-    file = ArrayFile(path, {"embeddings": Lazy.of(values)}, arguments)
     metric = arguments.take("metric", "cosine")
     distances = partial(_distances_of_pairs, file, features, metric, subjects)
     scores = _scores_of_trials(file, subjects, {}, as_names(templates.names), distances)
-    means = f", means by {' and '.join(average)} of {len(values)} embeddings" if average else ""
+    means = f", means by {' and '.join(average)} of {values.shape[0]} embeddings" if average else ""
     return scores._with(origin=describe_metric(metric, features) + means)
 
 

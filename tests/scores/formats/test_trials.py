@@ -436,6 +436,28 @@ def test_features_of_images_with_the_lists_of_ijb(tmp_path, capsys, ijb):
         be.load(path, metric="cosine", trials=pairs, format="ijb")
 
 
+def test_features_that_are_read_by_rows(tmp_path, ijb):
+    """So are those of more than 1 GiB, and all under a memory limit."""
+    features, media, pairs = ijb
+    path, lists = tmp_path / "features.npy", {"labels": media, "trials": pairs, "format": "ijb"}
+    expected = be.load(path, average=BOTH, **lists)
+    labelled = tmp_path / "x.npy"
+    for name in ("x", "y"):
+        np.save(tmp_path / f"{name}.npy", features + (name == "y"))
+        put(tmp_path, f"{name}.labels.csv", "a\na\nb\nb\nc\nc\n")
+    of_both = be.load(labelled, gallery=tmp_path / "y.npy")
+    with be.set_options(memory_limit="200 MB"):
+        loaded = be.load(path, average=BOTH, **lists)
+        assert loaded.values.tolist() == expected.values.tolist()
+        assert loaded.origin == expected.origin
+        again = be.load(labelled, gallery=tmp_path / "y.npy")
+        np.testing.assert_array_equal(again.values, of_both.values)
+        with refused("templates of its 6 rows are missing"):
+            be.load(path, metric="cosine", trials=pairs, format="ijb")
+    with be.set_options(memory_limit="50 MB"), refused("features.npy: an evaluation would take"):
+        be.load(path, average=BOTH, **lists)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
