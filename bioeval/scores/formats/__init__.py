@@ -126,7 +126,8 @@ def load(
         A text file that says which pairs of a list of scores are trials:
 
         - Each line names two templates, and says whether the pair is genuine; a list of names alone
-          lists the genuine pairs. Without a header, `format` says what the columns are.
+          lists the genuine pairs; of arrays with labels, these decide. Without a header, `format`
+          says what the columns are.
         - The enrolled template is named first, unless the columns are called otherwise.
         - Scores are found by the names, in any order of the lines and of the two names. A file of
           arrays has the names as metadata ``name``.

@@ -518,6 +518,14 @@ def test_trials_of_two_templates_of_no_person_are_left_out(tmp_path):
         assert left_out == {"pairs": 1}, name
 
 
+def test_labels_decide_the_classes_of_trials_without_one(tmp_path):
+    names, labels = ["p", "q", "r"], [1, 1, 2]
+    trials = write(tmp_path / "pairs.csv", ["template_a,template_b", "p,q", "r,p"])
+    for values in ({"embeddings": np.eye(3) + 1}, {"scores": np.ones((3, 3))}):
+        np.savez(tmp_path / "x.npz", labels=labels, name=names, **values)
+        assert be.load(tmp_path / "x.npz", trials=trials).genuine.tolist() == [True, False]
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_trials_name_the_templates_of_an_average(tmp_path, order):
     rng = np.random.default_rng(4)
