@@ -403,12 +403,13 @@ class FoldAttempts(Reducer):
     def result(self) -> list[AttemptsOfParts]:
         """Return the attempts of the first parts of all tuples, of the second parts, and so on."""
         self.impostor = ScoresByFold.joined(self.kept, len(self.probe), self.dtype)
-        # The scores without failures, which are at the end, and a table of all of them. Among
-        # scores that were counted, failures were left out before.
+        # The scores without failures, which are at the end, and a table of all of them. Impostor
+        # scores of cells are kept without failures.
         genuine = self._without_failed(self.genuine.distances).scores.astype(np.float64)
-        kept = self.impostor.distances
-        kept = self._without_failed(kept).scores if self.few else kept
-        impostor = kept.astype(np.float64)
+        impostor = self.impostor.distances
+        if self.few:
+            impostor = self._without_failed(impostor).scores
+        impostor = impostor.astype(np.float64)
         table = np.union1d(genuine, impostor)
         cells = below_cells = np.empty(0)
         if not self.few:

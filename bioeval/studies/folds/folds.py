@@ -461,7 +461,10 @@ class FoldSide:
 
     def points(self, options: FoldOptions) -> Fold:
         """Return the operating points of verification, for which the part is counted."""
-        return _single(options.points(self._verified(options, options.wanted).attempts.points))
+        attempts = NO_ATTEMPTS
+        if self.scores is not None:
+            attempts = self._verified(options, options.wanted).attempts
+        return _single(options.points(attempts.points))
 
     def searched(self, options: FoldOptions) -> Searched:
         """Return the attempts of identification."""

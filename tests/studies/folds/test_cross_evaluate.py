@@ -88,6 +88,33 @@ def test_counted_in_few_cells_the_folds_are_those_of_sorted_scores(cells, failed
             assert_same_but_d_prime(be.cross_evaluate(scores, splitter, threshold=rule), expected)
 
 
+def test_infinite_scores_beside_failures_are_accepted_where_scores_are_counted():
+    """A threshold beyond all finite scores accepts infinite distances, but no failed comparison."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(40), 3)
+    is_mate = labels[:, None] == labels
+    distances = rng.random((120, 120)) + ~is_mate
+    distances[rng.random(distances.shape) < 0.05] = np.nan
+    distances[(rng.random(distances.shape) < 0.1) & ~is_mate] = np.inf
+    scores = be.Scores(distances, labels, nan="reject")
+    splitter = be.partition.SubjectKFold(3)
+    plain = be.cross_evaluate(scores, splitter, threshold="far=99%")
+    assert np.isinf(plain.threshold.values).all()
+    with blocks_of():
+        assert_same_but_d_prime(be.cross_evaluate(scores, splitter, threshold="far=99%"), plain)
+
+
+def test_a_fold_without_probes_has_no_rates_where_scores_are_counted():
+    rng = np.random.default_rng(0)
+    probes, gallery = np.arange(20), np.repeat(np.arange(30), 2)
+    scores = be.Scores(rng.random((20, 60)) + (probes[:, None] != gallery), probes, gallery)
+    fold = np.concatenate([probes % 2, np.where(gallery < 20, gallery % 2, 2)])
+    options = {"far_targets": (0.1,), "threshold": "far=0.1"}
+    with blocks_of():
+        ds = be.cross_evaluate(scores, be.partition.PredefinedFolds(fold), **options)
+    assert np.isnan(ds.frr_at_far.values.ravel()).tolist() == [False, False, True]
+
+
 def test_impostors_are_the_same_in_all_parts():
     """A part without unenrolled probes has no impostors."""
     rng = np.random.default_rng(0)
