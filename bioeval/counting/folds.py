@@ -179,6 +179,9 @@ MOST_CELLS = 1 << 12
 LEAST_CELLS = 1 << 8
 ENTRIES = 1 << 18
 
+# The most scores in the lists of the parts that are judged together, which take memory.
+TOGETHER = 1 << 20
+
 #: int16 (divisions, ...): the folds of the probes, and of the candidates, of a block.
 Folds = tuple[np.ndarray, np.ndarray]
 
@@ -400,8 +403,8 @@ class FoldAttempts(Reducer):
 
     # -- the result
 
-    def result(self) -> list[AttemptsOfParts]:
-        """Return the attempts of the first parts of all tuples, of the second parts, and so on."""
+    def result(self) -> Iterator[list[AttemptsOfParts]]:
+        """Yield the attempts of some tuples after others: of first parts, of second parts, ..."""
         self.impostor = ScoresByFold.joined(self.kept, len(self.probe), self.dtype)
         # The scores without failures, which are at the end, and a table of all of them. Impostor
         # scores of cells are kept without failures.
@@ -426,50 +429,59 @@ class FoldAttempts(Reducer):
         genuine_code, impostor_code, code_below_cell = (
             table.searchsorted(x) for x in (genuine, impostor, below_cells)
         )
-        # By place in a tuple and part: keys of scores, numbers of failures, unlisted scores.
+
+        def of_tuples(
+            tuples: Sequence[tuple[int, tuple[Subset, ...], int]],
+        ) -> list[AttemptsOfParts]:
+            # By place in a tuple and part: keys of scores, numbers of failures, unlisted scores.
+            attempts = []
+            for place in range(len(tuples[0][1])):
+                keys: tuple[list[np.ndarray], ...] = ([], [], [])
+                failed = np.zeros((2, len(tuples)), dtype=np.int64)
+                numbers = [np.empty(0, dtype=np.int64)]
+                for k, (division, subsets, index) in enumerate(tuples):
+                    part = subsets[place]
+                    is_in_part = self.genuine.is_in_part(division, part)
+                    keys[0].append(k * len(table) + genuine_code[is_in_part[: len(genuine)]])
+                    failed[0, k] = np.count_nonzero(is_in_part[len(genuine) :])
+                    if self.few:
+                        is_in_part = self.impostor.is_in_part(division, part)
+                        codes = impostor_code[is_in_part[: len(impostor)]]
+                        failed[1, k] = np.count_nonzero(is_in_part[len(impostor) :])
+                    else:
+                        counts = self.counts_of_parts[division][part]
+                        failed[1, k] = counts.failed
+                        kept_cells = self.cells_with_thresholds[division][index]
+                        kept = indices_in_cells(kept_cells, cells)
+                        is_in_part = self.impostor.of_division(division, kept).is_in_part(0, part)
+                        codes = impostor_code[kept[is_in_part]]
+                        unlisted = counts.impostors.copy()
+                        unlisted[kept_cells] = 0
+                        filled = np.flatnonzero(unlisted)
+                        keys[2].append(k * len(table) + code_below_cell[filled])
+                        numbers.append(unlisted[filled])
+                    keys[1].append(k * len(table) + codes)
+                of_genuine, listed = map(np.concatenate, keys[:2])
+                impostors = SortedScores.of_keys(listed, table, len(tuples))
+                if not self.few:
+                    unlisted_keys = np.concatenate(keys[2])
+                    at = listed.searchsorted(unlisted_keys)
+                    all_keys = np.insert(listed, at, unlisted_keys)
+                    weights, is_listed = (
+                        np.insert(np.ones(len(listed), x.dtype), at, x)
+                        for x in (np.concatenate(numbers), np.zeros(len(at), dtype=bool))
+                    )
+                    starts = SortedScores.of_keys(all_keys, table, len(tuples)).starts
+                    impostors = PartlyListed(
+                        all_keys, starts, table, weights, is_listed, self.dtype
+                    )
+                genuine_scores = SortedScores.of_keys(of_genuine, table, len(tuples))
+                attempts.append(AttemptsOfParts(genuine_scores, impostors, *failed))
+            return attempts
+
         tuples = [(k, x, i) for k, parts in enumerate(self.parts) for i, x in enumerate(parts)]
-        attempts = []
-        for place in range(len(tuples[0][1])):
-            keys: tuple[list[np.ndarray], ...] = ([], [], [])
-            failed = np.zeros((2, len(tuples)), dtype=np.int64)
-            numbers = [np.empty(0, dtype=np.int64)]
-            for k, (division, subsets, index) in enumerate(tuples):
-                part = subsets[place]
-                is_in_part = self.genuine.is_in_part(division, part)
-                keys[0].append(k * len(table) + genuine_code[is_in_part[: len(genuine)]])
-                failed[0, k] = np.count_nonzero(is_in_part[len(genuine) :])
-                if self.few:
-                    is_in_part = self.impostor.is_in_part(division, part)
-                    codes = impostor_code[is_in_part[: len(impostor)]]
-                    failed[1, k] = np.count_nonzero(is_in_part[len(impostor) :])
-                else:
-                    counts = self.counts_of_parts[division][part]
-                    failed[1, k] = counts.failed
-                    kept_cells = self.cells_with_thresholds[division][index]
-                    kept = indices_in_cells(kept_cells, cells)
-                    is_in_part = self.impostor.of_division(division, kept).is_in_part(0, part)
-                    codes = impostor_code[kept[is_in_part]]
-                    unlisted = counts.impostors.copy()
-                    unlisted[kept_cells] = 0
-                    filled = np.flatnonzero(unlisted)
-                    keys[2].append(k * len(table) + code_below_cell[filled])
-                    numbers.append(unlisted[filled])
-                keys[1].append(k * len(table) + codes)
-            of_genuine, listed = map(np.concatenate, keys[:2])
-            impostors = SortedScores.of_keys(listed, table, len(tuples))
-            if not self.few:
-                unlisted_keys = np.concatenate(keys[2])
-                at = listed.searchsorted(unlisted_keys)
-                all_keys = np.insert(listed, at, unlisted_keys)
-                weights, is_listed = (
-                    np.insert(np.ones(len(listed), x.dtype), at, x)
-                    for x in (np.concatenate(numbers), np.zeros(len(at), dtype=bool))
-                )
-                starts = SortedScores.of_keys(all_keys, table, len(tuples)).starts
-                impostors = PartlyListed(all_keys, starts, table, weights, is_listed, self.dtype)
-            genuine_scores = SortedScores.of_keys(of_genuine, table, len(tuples))
-            attempts.append(AttemptsOfParts(genuine_scores, impostors, *failed))
-        return attempts
+        at_once = max(1, TOGETHER // max(len(genuine) + len(impostor), 1))
+        return (of_tuples(tuples[i : i + at_once]) for i in range(0, len(tuples), at_once))
 
     def by_fold(self, threshold: float) -> FoldCounts:
         """Return the attempts by the folds of the first division, after :meth:`result`.

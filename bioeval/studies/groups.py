@@ -321,7 +321,7 @@ def by_group(
     distance_rule = rule.as_distance(scores.kind)
     counting = FoldAttempts(None, [groups.sides], [[(Subset(),)]], distance_rule, Rule("eer"))
     with rows_reported(passes=2):
-        ((attempts,),) = reduce(scores, counting)
+        (((attempts,),),) = reduce(scores, counting)
         report_rows(scores.shape[0], scores.shape[0])  # the second pass may not be needed
     chosen = choose(distance_rule, attempts)
     ds = _rates(groups, counting.by_fold(chosen.threshold), chosen)

@@ -638,12 +638,13 @@ def _count_together(system: FoldedSystem, options: FoldOptions) -> Numbers:
             folds, parts = zip(*divisions[first : first + at_once], strict=True)
             folds_of_sides = [(x[sides.sample_of_row], x[sides.sample_of_column]) for x in folds]
             counting = FoldAttempts(options.fused(system.kind), folds_of_sides, parts, rule)
-            ((train, test),) = reduce(system.scores, counting)
+            (attempts,) = reduce(system.scores, counting)
             report_rows(rows, rows)  # the second pass may not be needed
-            numbers = judged(choose_of_parts(rule, train), [train, test])
-            if options.far_targets is not None and counting.few:
-                numbers |= options.points(test)
-            counted.append(numbers)
+            for train, test in attempts:
+                numbers = judged(choose_of_parts(rule, train), [train, test])
+                if options.far_targets is not None and counting.few:
+                    numbers |= options.points(test)
+                counted.append(numbers)
     numbers = {name: np.concatenate([x[name] for x in counted]) for name in counted[0]}
     splits = [*plan.splits.values()]
     if options.far_targets is not None and not counting.few:

@@ -104,6 +104,19 @@ def test_infinite_scores_beside_failures_are_accepted_where_scores_are_counted()
         assert_same_but_d_prime(be.cross_evaluate(scores, splitter, threshold="far=99%"), plain)
 
 
+@pytest.mark.parametrize("listed", [0, 1 << 18])
+def test_folds_that_are_judged_in_turn_are_as_those_of_sorted_scores(listed):
+    """Memory is bounded: few parts of counted folds are listed at a time."""
+    scores = be.simulate(20, 3, random_state=5)
+    splitter = be.partition.SubjectKFold(3, n_repeats=3, shuffle=True, random_state=2)
+    plain = be.cross_evaluate(scores, splitter, threshold="far=0.05", far_targets=(0.1,))
+    with blocks_of(listed=listed) as patch:
+        patch.setattr("bioeval.studies.folds.folds.masks_pay", lambda *of_cells: False)
+        patch.setattr("bioeval.counting.folds.TOGETHER", 1)
+        in_turn = be.cross_evaluate(scores, splitter, threshold="far=0.05", far_targets=(0.1,))
+    assert_same_but_d_prime(in_turn, plain)
+
+
 def test_a_fold_without_probes_has_no_rates_where_scores_are_counted():
     rng = np.random.default_rng(0)
     probes, gallery = np.arange(20), np.repeat(np.arange(30), 2)
