@@ -404,7 +404,7 @@ class FoldAttempts(Reducer):
     # -- the result
 
     def result(self) -> Iterator[list[AttemptsOfParts]]:
-        """Yield the attempts of some tuples after others: of first parts, of second parts, ..."""
+        """Return, for some tuples at a time, the attempts of first parts, of second parts, ..."""
         self.impostor = ScoresByFold.joined(self.kept, len(self.probe), self.dtype)
         # The scores without failures, which are at the end, and a table of all of them. Impostor
         # scores of cells are kept without failures.
