@@ -283,7 +283,7 @@ def sources(folder: Path, size: int) -> list[Path]:
     )
     table.to_csv(folder / "pairs.csv", index=False)
     table.to_parquet(folder / "pairs.parquet")
-    return sorted(x for x in folder.iterdir() if ".labels." not in x.name)
+    return sorted(x for x in folder.glob("*.*") if ".labels." not in x.name)
 
 
 def under_limit(path: Path, limit: str, is_mapped: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import ctypes
 import hashlib
 import io
 import math
+import mmap
 import os
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,6 +21,7 @@ import numpy as np
 from bioeval.base.arguments import as_numpy, joined, require_array
 from bioeval.base.errors import BioevalError, DataError, counted, cut
 from bioeval.base.files import WatchedFile
+from bioeval.base.options import OPTIONS
 
 #: Libraries whose arrays are read in blocks of rows.
 LIBRARIES = ("zarr", "h5py")
@@ -80,6 +82,11 @@ def is_stored(values: Any) -> bool:
 
 def as_values(values: Any) -> Any:
     """Return a checked matrix of scores; an array stored in chunks is not read."""
+    if OPTIONS["memory_limit"] is not None and is_map_of_file(values):
+        # The pages of a map count as memory, which reading by rows does not keep.
+        by_columns = not values.flags.c_contiguous
+        place = values.filename, values.shape, values.dtype, values.offset, by_columns
+        values = StoredRows(NpyMatrix(*place))
     stored = is_stored(values)
     base = values if stored or row_source(values) else as_array(values, "the scores")
     if np.dtype(base.dtype).kind not in "biuf":
@@ -95,6 +102,17 @@ def as_values(values: Any) -> Any:
         empty = "there are no probes" if base.shape[1] else "the gallery is empty"
         raise DataError(f"{empty}: the scores have shape {tuple(base.shape)}")
     return base if not stored or row_source(base) else StoredRows(base)
+
+
+def is_map_of_file(values: Any) -> bool:
+    """Whether a matrix is a read-only memory map, and no view or copy of one."""
+    return (
+        type(values) is np.memmap
+        and values.ndim == 2
+        and values.mode == "r"
+        and values.filename is not None
+        and isinstance(values.base, mmap.mmap)
+    )
 
 
 def doubt_of_square(values: np.ndarray, similarity: bool) -> str:

@@ -300,7 +300,8 @@ def require_rows(
         row_bytes = _ROW_BYTES + _NUMBER_BYTES * numbers + _WORD_BYTES * len(words)
         needed = _TABLE_BYTES + rows * row_bytes + names * _NAME_BYTES
         remedy = "a table is read whole: a matrix as .npy or HDF5 would need less"
-        require_memory(needed, f"{path}: {rows:,} rows", remedy, limit=limit)
+        uncounted = "" if all(isinstance(x, Words) for x in words) else ", their names not counted,"
+        require_memory(needed, f"{path}: {rows:,} rows{uncounted}", remedy, limit=limit)
 
 
 def read_columns(
