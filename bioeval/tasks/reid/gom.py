@@ -18,6 +18,7 @@ from bioeval.base.errors import DataError, Message, ProtocolError, counted
 from bioeval.base.progress import rows_reported, rows_reported_to
 from bioeval.counting.identification import check_max_rank
 from bioeval.counting.mate_ranks import MatchLists
+from bioeval.counting.order import float_of, ordinals_of
 from bioeval.counting.parts import parts_of
 from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.thresholds import check_thresholds, require_values, to_user
@@ -527,25 +528,15 @@ def _unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
     if (low, span) == (0.0, 1.0):
         return thresholds
     # Positions in the order of floats: x is the last within a threshold, and before `beyond`.
-    within = np.full(thresholds.shape, _order_of_floats(np.array(-np.inf)))
-    beyond = np.full(thresholds.shape, _order_of_floats(np.array(np.inf)))
+    within = np.full(thresholds.shape, ordinals_of(np.float64(-np.inf)))
+    beyond = np.full(thresholds.shape, ordinals_of(np.float64(np.inf)))
     with np.errstate(over="ignore"):
         while (beyond - 1 > within).any():
             middle = (within >> 1) + (beyond >> 1) + (within & beyond & 1)  # no overflow
-            is_within = (_float_of_order(middle) - low) / span <= thresholds
+            is_within = (float_of(middle) - low) / span <= thresholds
             within = np.where(is_within, middle, within)
             beyond = np.where(is_within, beyond, middle)
-    return np.where(np.isfinite(thresholds), _float_of_order(within), thresholds)
-
-
-def _order_of_floats(x: np.ndarray) -> np.ndarray:
-    """Return the position of float64 numbers in their order: neighbours differ by 1."""
-    bits = np.asarray(x, dtype=np.float64).view(np.int64)
-    return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
-
-
-def _float_of_order(order: np.ndarray) -> np.ndarray:
-    return np.where(order < 0, order ^ np.int64(2**63 - 1), order).view(np.float64)
+    return np.where(np.isfinite(thresholds), float_of(within), thresholds)
 
 
 # Number of thresholds of GOM, unless others are given: 0, 1/100 ... 1.
