@@ -28,24 +28,23 @@ STEPS_OF_KERNELS = {
 }
 
 
-def imports(node: ast.AST, for_types: bool) -> Iterator[ast.Import | ast.ImportFrom]:
-    """All imports that run, wherever they stand, and imports `for_types` of the type checker."""
+def imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """All imports that run, wherever they stand."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.Import, ast.ImportFrom)):
             yield child
         elif isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
-            body = [*child.body, *child.orelse] if for_types else child.orelse
-            yield from imports(ast.Module(body, []), for_types)
+            yield from imports(ast.Module(child.orelse, []))
         elif not isinstance(child, ast.expr):  # which holds no import
-            yield from imports(child, for_types)
+            yield from imports(child)
 
 
 @functools.cache
-def targets(path: Path, source: str, for_types: bool = False) -> list[tuple[int, str]]:
+def targets(path: Path, source: str) -> list[tuple[int, str]]:
     """(line, dotted name) of everything imported; relative imports are resolved."""
     package = ["bioeval", *path.relative_to(PACKAGE).parts[:-1]]
     imported = []
-    for node in imports(ast.parse(source), for_types):
+    for node in imports(ast.parse(source)):
         if isinstance(node, ast.Import):
             imported += [(node.lineno, alias.name) for alias in node.names]
         else:
@@ -65,8 +64,7 @@ def test_no_use_of_private_names_of_scores():
     assert not uses
 
 
-@pytest.mark.parametrize(("folder", "for_types"), [("", False), ("scores", True)])
-def test_files_import_each_other_in_no_circle(folder, for_types):
+def test_files_import_each_other_in_no_circle():
     files = {}
     for path in PACKAGE.rglob("*.py"):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
@@ -79,9 +77,7 @@ def test_files_import_each_other_in_no_circle(folder, for_types):
 
     graph = {}
     for module, path in files.items():
-        if not path.is_relative_to(PACKAGE / folder):
-            continue
-        names = [name for _, name in targets(path, path.read_text(encoding="utf-8"), for_types)]
+        names = [name for _, name in targets(path, path.read_text(encoding="utf-8"))]
         own_modules = {module_of(name) for name in names if name.partition(".")[0] == "bioeval"}
         graph[module] = own_modules - {module}
     try:

@@ -21,10 +21,9 @@ from bioeval.protocol.fields import ImpostorProbes, PlainTies, RankUnit, Ties
 from bioeval.protocol.tasks import Search
 from bioeval.scores.blocks import Block
 from bioeval.scores.distances import order_of, scored
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_subjects, require_templates
 from bioeval.scores.people import are_enrolled, has_subjects, people_of_probes
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.score_data import require_all_scores, require_subjects, require_templates
 
 
 class ClaimsLost(NamedTuple):

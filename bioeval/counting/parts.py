@@ -23,6 +23,7 @@ from bioeval.scores.attempts import excluded
 from bioeval.scores.blocks import Block, Genuine, Mates, is_few
 from bioeval.scores.codes import BlockLines, GalleryOrder
 from bioeval.scores.distances import distance_dtype, with_failures
+from bioeval.scores.exclusions import Exclusion, are_left_out
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.rows import (
@@ -263,9 +264,17 @@ class RowParts(Parts):
         return self._own_subject_cells[0].searchsorted(np.arange(self.scores.shape[0] + 1))
 
     @cached_property
-    def _left_out_positions(self) -> np.ndarray:
-        columns, _ = self.scores.exclusions.of_columns
-        return np.flatnonzero(np.isin(self.gallery.columns[0], columns))
+    def _left_out(self) -> tuple[np.ndarray, list[Exclusion]]:
+        """The positions that are left out for every probe, and other exclusions of all pairs."""
+        is_left_out = np.zeros(self.scores.shape[1], dtype=bool)
+        further_exclusions = []
+        for exclusion in (x for x in self.scores.exclusions if x.of_all):
+            probe = exclusion.codes.probe
+            if len(probe) and (probe == probe[0]).all():
+                is_left_out |= exclusion.holds(slice(0, 1), slice(None))
+            else:
+                further_exclusions.append(exclusion)
+        return np.flatnonzero(is_left_out[self.gallery.columns[0]]), further_exclusions
 
     def _rows(self, low: int, high: int, room: np.ndarray) -> Block:
         """Return rows of a matrix in memory as a block, written into `room`.
@@ -281,12 +290,11 @@ class RowParts(Parts):
         if scores.nan == "raise" and failed.any():
             return self._read(low, high).impostors()
         probe = np.arange(low, high)[:, None]
-        left_out_columns, exclusions = scores.exclusions.of_columns
-        if len(left_out_columns):
-            values[:, self._left_out_positions] = np.nan
-        if exclusions.of_all:
+        positions, exclusions = self._left_out
+        values[:, positions] = np.nan
+        if exclusions:
             order = slice(None) if self.gallery.order is None else self.gallery.order
-            np.copyto(values, np.nan, where=exclusions.hold(probe, order, False))
+            np.copyto(values, np.nan, where=are_left_out(exclusions, probe, order, False))
         return Block(values, probe, self.gallery.columns, low, self.gallery.lines)
 
     def _write_impostors(self, raw: np.ndarray, low: int, values: np.ndarray) -> np.ndarray:
@@ -398,7 +406,8 @@ class TileParts(Parts):
         is_mirrored = tiled.symmetric and i != j
         number = len(tiled.columns)
         block = Block(values, row[:, None], column[None], i * number + j, self._lines[j])
-        if not self.scores.exclusions.of_all:
+        exclusions = self.scores.exclusions
+        if not any(x.of_all for x in exclusions):
             return [block._replace(rows=self._lines[i] if is_mirrored else None)]
         blocks = [block]
         if is_mirrored:
@@ -406,7 +415,7 @@ class TileParts(Parts):
             lines = self._lines[i]
             blocks.append(Block(image, column[:, None], row[None], j * number + i, lines))
         for block in blocks:
-            is_left_out = self.scores.exclusions.hold(block.probe, block.candidates, False)
+            is_left_out = are_left_out(exclusions, block.probe, block.candidates, False)
             np.copyto(block.by_probe, np.nan, where=is_left_out)
         return blocks
 

@@ -16,10 +16,9 @@ from bioeval.protocol.loading import load
 from bioeval.protocol.tasks import Verification
 from bioeval.scores.attempts import left_out, left_out_rows
 from bioeval.scores.cells import Mask
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.metadata import NAME_COLUMNS, NUMBER_COLUMNS, places_in_order
 from bioeval.scores.people import knows_people
-from bioeval.scores.score_data import require_all_scores
 
 
 def with_exclusions(scores: Scores, protocol: Any) -> Scores:

@@ -192,7 +192,7 @@ def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Alig
     elif all(x.names is not None for x in keys) or are_numbered:
         common = common_rows(*keys, "pairs", systems)
     else:
-        sides = first.pairs.sides, second.pairs.sides
+        sides = first.pairs.people, second.pairs.people
         are_distinct = (
             x is not None and len(np.unique(np.column_stack([x.a, x.b]), axis=0)) == len(x)
             for x in sides

@@ -19,14 +19,14 @@ from bioeval.base.errors import DataError, Message, ProtocolError
 from bioeval.scores.arrays import row_spans
 from bioeval.scores.cells import Mask, ProtocolMask
 from bioeval.scores.codes import Codes, places_of_ids
-from bioeval.scores.exclusions import NO_PERSON_TWICE, Exclusion, ExclusionRule, Exclusions
-from bioeval.scores.score_data import require_kept
+from bioeval.scores.exclusions import Exclusion, are_left_out
+from bioeval.scores.metadata import require_kept
 
 if TYPE_CHECKING:
-    from bioeval.scores.score_data import AnyScores, ScoreData
+    from bioeval.scores.matrix import Scores
 
 
-def as_exclusions(scores: ScoreData, exclude: Sequence[str]) -> tuple[str, ...]:
+def as_exclusions(scores: Scores, exclude: Sequence[str]) -> tuple[str, ...]:
     """Return the checked forms of `exclude`, whose columns both sides have."""
     texts = [exclude] if isinstance(exclude, str) else require_list("exclude", exclude)
     if texts and scores.layout == "pairs":
@@ -47,49 +47,49 @@ def as_exclusions(scores: ScoreData, exclude: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def leaving_out(scores: AnyScores, codes: Codes, rules: Sequence[ExclusionRule]) -> AnyScores:
+def leaving_out(scores: Scores, codes: Codes, exclusions: Sequence[Exclusion]) -> Scores:
     """Return a view with other codes of subjects, and with further exclusions."""
-    texts = (rule.exclusion.text for rule in rules)
+    texts = (exclusion.text for exclusion in exclusions)
     view = scores._with(_codes=codes, exclude=(*scores.exclude, *texts))
-    view._set(exclusions=Exclusions([*scores.exclusions.rules, *rules]))
+    view._set(exclusions=(*scores.exclusions, *exclusions))
     return view
 
 
-def excludes_same(scores: ScoreData, column: str) -> bool:
+def excludes_same(scores: Scores, column: str) -> bool:
     return not {column, f"all:{column}"}.isdisjoint(scores.exclude)
 
 
-def excluded(scores: ScoreData, i: np.ndarray, j: np.ndarray | slice) -> np.ndarray:
+def excluded(scores: Scores, i: np.ndarray, j: np.ndarray | slice) -> np.ndarray:
     """Return which cells exclusions leave out; rows `i` and columns `j` are broadcast."""
     mates = scores.codes.probe[i] == scores.codes.gallery[j]
-    return np.zeros(mates.shape, dtype=bool) | scores.exclusions.hold(i, j, mates)
+    return np.zeros(mates.shape, dtype=bool) | are_left_out(scores.exclusions, i, j, mates)
 
 
-def masked(scores: AnyScores, mask: Any) -> AnyScores:
+def masked(scores: Scores, mask: Any) -> Scores:
     return scores._with(_source=scores.cells.masked(mask))
 
 
 def left_out_rows(
-    scores: ScoreData, low: int, high: int, order: np.ndarray | None = None
+    scores: Scores, low: int, high: int, order: np.ndarray | None = None
 ) -> np.ndarray | None:
     """Return which cells of rows ``low:high`` a mask or exclusions leave out; None without both."""
     left_out = None
     if scores.has_mask:
         left_out = scores.cells.read_mask(low, high, order) == Mask.IGNORE
-    if scores.exclusions.rules:
+    if scores.exclusions:
         columns = slice(None) if order is None else order
         excluded_cells = excluded(scores, np.arange(low, high)[:, None], columns)
         left_out = excluded_cells if left_out is None else left_out | excluded_cells
     return left_out
 
 
-def excludes_failures(scores: ScoreData) -> bool:
+def excludes_failures(scores: Scores) -> bool:
     """Whether comparisons may have failed, and are no attempts then."""
     return scores.nan == "exclude" and scores.dtype.kind == "f"
 
 
 def compared_cells(
-    scores: ScoreData, low: int, high: int, order: np.ndarray | None = None
+    scores: Scores, low: int, high: int, order: np.ndarray | None = None
 ) -> np.ndarray:
     """Return which cells of rows ``low:high`` compare two templates and are not left out."""
     columns = slice(None) if order is None else order
@@ -98,7 +98,7 @@ def compared_cells(
     return is_compared if left_out is None else is_compared & ~left_out
 
 
-def attempted_cells(scores: ScoreData, low: int, high: int) -> np.ndarray:
+def attempted_cells(scores: Scores, low: int, high: int) -> np.ndarray:
     """Return which cells of rows ``low:high`` are compared, and no failure that is excluded."""
     is_attempt = compared_cells(scores, low, high)
     if excludes_failures(scores):
@@ -106,13 +106,13 @@ def attempted_cells(scores: ScoreData, low: int, high: int) -> np.ndarray:
     return is_attempt
 
 
-def may_lack_comparisons(scores: ScoreData) -> bool:
+def may_lack_comparisons(scores: Scores) -> bool:
     """Whether a mask, an exclusion or a failure may leave out comparisons of people."""
-    has_rules = any(x.exclusion is not NO_PERSON_TWICE for x in scores.exclusions.rules)
+    has_rules = any(x.text for x in scores.exclusions)
     return has_rules or excludes_failures(scores) or scores.has_mask
 
 
-def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def failed_cells(scores: Scores) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield the rows and columns of failures that are not left out, and which are genuine."""
     probe_count, gallery_count = scores.shape
     for low, high in row_spans(probe_count, gallery_count):
@@ -128,20 +128,20 @@ def failed_cells(scores: ScoreData) -> Iterator[tuple[np.ndarray, np.ndarray, np
         yield low + row, column, genuine
 
 
-def left_out_by_protocol(scores: ScoreData, rows: np.ndarray) -> np.ndarray:
+def left_out_by_protocol(scores: Scores, rows: np.ndarray) -> np.ndarray:
     """Return which cells of rows compare a template with itself, or a protocol leaves out."""
     left_out = scores.probe_ids[rows, None] == scores.gallery_ids
-    if scores.exclusions.rules:
+    if scores.exclusions:
         left_out |= excluded(scores, rows[:, None], slice(None))
     return left_out | scores.cells.removed(rows)
 
 
-def columns_of_probes(scores: ScoreData) -> np.ndarray:
+def columns_of_probes(scores: Scores) -> np.ndarray:
     """Return the column of each probe's own template, -1 if the gallery lacks the template."""
     return places_of_ids(scores.probe_ids, scores.gallery_ids)
 
 
-def left_out(scores: ScoreData) -> list[str]:
+def left_out(scores: Scores) -> list[str]:
     """Return the exclusions of scores; for claims also the exclusions of their tries."""
     return [*scores._excluded_before, *scores.exclude]
 
@@ -165,14 +165,14 @@ class Completeness:
         return int(np.count_nonzero((self.compared > 0) & (self.compared < self.expected)))
 
     @classmethod
-    def from_scores(cls, scores: ScoreData) -> Completeness:
+    def from_scores(cls, scores: Scores) -> Completeness:
         """Count the comparisons of each probe; read scores only if comparisons may be missing."""
         may_lack = scores.has_mask or excludes_failures(scores)
         if scores.layout in ("pairs", "top-k") or not may_lack:
             return COMPLETE
         probe_count, gallery_count = scores.shape
         missing, left_out = np.zeros((2, probe_count), dtype=np.int64)
-        rules = bool(scores.exclusions.rules) or isinstance(scores.cells.mask, ProtocolMask)
+        rules = bool(scores.exclusions) or isinstance(scores.cells.mask, ProtocolMask)
         itself = columns_of_probes(scores)
         for low, high in row_spans(probe_count, gallery_count):
             absent = scores.cells.missing(low, high, scores.nan == "exclude")

@@ -25,13 +25,19 @@ from bioeval.scores.distances import (
     scored,
     with_failures,
 )
-from bioeval.scores.matrix import Scores
-from bioeval.scores.metadata import days_of, known_column, places_in_order, places_of_values, ranked
+from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
+from bioeval.scores.metadata import (
+    days_of,
+    known_column,
+    places_in_order,
+    places_of_values,
+    ranked,
+    require_kept,
+)
 from bioeval.scores.missing import no_value
 from bioeval.scores.people import marking
 from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.scores.sampled import copies_notes
-from bioeval.scores.score_data import require_all_scores, require_kept, require_subjects
 
 
 def claim_scores(

@@ -19,7 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.labels import as_labels, as_objects, plain, python_objects, require_one_type
+from bioeval.scores.labels import (
+    as_labels,
+    as_objects,
+    as_subjects,
+    plain,
+    python_objects,
+    require_one_type,
+)
 from bioeval.scores.missing import are_of_no_person, no_value, role_of
 
 
@@ -298,14 +305,19 @@ class CodedSides:
         values = as_objects(self.values)
         return values[self.b if number else self.a]
 
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """The distinct names as labels of subjects."""
+        return as_subjects(self.values, "subjects")
+
     def codes(self) -> Codes:
         """Return the names that occur as codes of subjects: side b has the probes."""
-        used = np.zeros(len(self.values), dtype=bool)
-        used[self.a] = used[self.b] = True
-        present = np.flatnonzero(used)
-        values, place = np.unique([self.values[i] for i in present], return_inverse=True)
+        used = present(self.a, len(self.values)) | present(self.b, len(self.values))
+        values, place = self.labels[used], np.arange(np.count_nonzero(used))
+        if values.dtype.kind == "U" and not (values[1:] > values[:-1]).all():
+            values, place = np.unique(values, return_inverse=True)
         new = np.zeros(len(self.values), dtype=np.int32)
-        new[present] = place.reshape(-1)
+        new[used] = place.reshape(-1)
         return Codes.known(values, new[self.b], new[self.a])
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -22,16 +21,19 @@ FORM_IN_WORDS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exclusion:
     """A form of `exclude`, such as ``session`` or ``all:camera=3/2``."""
 
-    text: str
+    text: str  # empty for the exclusion of two templates of no person
     column: str
     #: The values of the probe and of the gallery template, if they are stated.
     values: tuple[str, str] | None
     differs: bool  # whether pairs with different values are left out, and not with the same value
     of_all: bool  # whether all such pairs are left out, and not mates alone
+    #: The codes of both sides that are equal in the pairs in question; empty where only the form
+    #: is known.
+    codes: Codes = field(default_factory=lambda: Codes.known(*np.zeros((3, 0), dtype=np.int64)))
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -49,16 +51,16 @@ class Exclusion:
             return f"{self.column} {probe} (probe) and {gallery} (gallery)"
         return f"{'different' if self.differs else 'the same'} {self.column}"
 
-    def codes(
+    def of_sides(
         self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
-    ) -> Codes:
-        """Return codes of both sides that are equal in the pairs in question.
+    ) -> Self:
+        """Return the exclusion with codes that are equal in pairs of equal, or stated, values.
 
-        These have equal values, or the two stated values. The code of an unknown value is negative.
+        The code of an unknown value is negative.
         """
         codes = column_codes(probe_meta[self.column], gallery_meta[self.column], self.column)
         if self.values is None:
-            return codes
+            return replace(self, codes=codes)
         names = codes.values.tolist()
         sides = []
         for code, (value, side) in enumerate(
@@ -67,7 +69,7 @@ class Exclusion:
             codes_of_names = [0 if is_written(name, value) else code for name in names]
             # The negative codes of unknown values, -1 and -2, index the last two.
             sides.append(np.append(codes_of_names, [-2, -1])[side])
-        return Codes.known(codes.values, *sides)
+        return replace(self, codes=Codes.known(codes.values, *sides))
 
     def require(
         self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
@@ -87,7 +89,7 @@ class Exclusion:
             )
         if self.values is None:
             return
-        values = self.codes(probe_meta, gallery_meta).values.tolist()
+        values = self.of_sides(probe_meta, gallery_meta).codes.values.tolist()
         names = [str(plain(value)) for value in values]
         for missing in (x for x in self.values if not any(is_written(y, x) for y in values)):
             raise DataError(
@@ -96,25 +98,17 @@ class Exclusion:
                 f"{nearest_name(missing, names)}"
             )
 
-
-@dataclass(frozen=True)
-class ExclusionRule:
-    """An exclusion with the codes of both sides that decide which pairs are left out."""
-
-    exclusion: Exclusion
-    codes: Codes
-
     def holds(
         self, probe: np.ndarray | slice | int, gallery: np.ndarray | slice | int
     ) -> np.ndarray:
         """Return which pairs are left out; the rows and the columns are broadcast."""
-        return (self.codes.probe[probe] == self.codes.gallery[gallery]) != self.exclusion.differs
+        return (self.codes.probe[probe] == self.codes.gallery[gallery]) != self.differs
 
     def number(self, subjects: Codes, probe_ids: np.ndarray, gallery_ids: np.ndarray) -> int:
         """Return the number of comparisons of different templates that are left out, by labels."""
         probe_person = np.zeros(len(probe_ids), dtype=np.int64)
         gallery_person = np.zeros(len(gallery_ids), dtype=np.int64)
-        if not self.exclusion.of_all:
+        if not self.of_all:
             probe_person, gallery_person = subjects.probe, subjects.gallery
         probe_code, gallery_code = self.codes.probe, self.codes.gallery
         own_column = places_of_ids(probe_ids, gallery_ids)
@@ -122,15 +116,11 @@ class ExclusionRule:
         equals_itself = probe_code[has_own] == gallery_code[own_column[has_own]]
         equal = _equal_pairs((probe_person, probe_code), (gallery_person, gallery_code))
         equal -= int(equals_itself.sum())
-        if not self.exclusion.differs:
+        if not self.differs:
             return equal
         no_code = np.zeros_like(probe_code), np.zeros_like(gallery_code)
         pairs = _equal_pairs((probe_person, no_code[0]), (gallery_person, no_code[1]))
         return pairs - int(has_own.sum()) - equal
-
-
-#: The exclusion of pairs of two templates of no person, which are never compared.
-NO_PERSON_TWICE = Exclusion("no person", "no person", None, differs=False, of_all=True)
 
 
 def _equal_pairs(
@@ -158,61 +148,36 @@ def exclusions_in_words(texts: Iterable[str]) -> str:
     return "; ".join(f"{pairs} of {' or '.join(names)}" for pairs, names in phrases.items())
 
 
-class Exclusions:
-    """All exclusions of scores.
+def exclusions_of_scores(
+    texts: Iterable[str],
+    probe_meta: Mapping[str, np.ndarray],
+    gallery_meta: Mapping[str, np.ndarray],
+    subjects: Codes,
+) -> tuple[Exclusion, ...]:
+    """Return the exclusions that texts state, and, if there are any, of pairs of no person."""
+    exclusions = [x.of_sides(probe_meta, gallery_meta) for x in map(Exclusion.parse, texts)]
+    probe, gallery = (subjects.no_person[x] for x in (subjects.probe, subjects.gallery))
+    if probe.any() and gallery.any():
+        codes = Codes.known(np.zeros(1), np.where(probe, 0, -1), np.where(gallery, 0, -2))
+        noun = "no person"
+        exclusions.append(Exclusion("", noun, None, differs=False, of_all=True, codes=codes))
+    return tuple(exclusions)
 
-    - `of_all` (bool): whether any leaves out pairs of two subjects, too
+
+def are_left_out(
+    exclusions: Iterable[Exclusion],
+    probe: np.ndarray | slice,
+    gallery: np.ndarray | slice,
+    mates: np.ndarray | bool,
+) -> np.ndarray | bool:
+    """Return which pairs are left out; rows, columns and flags of `mates` are broadcast.
+
+    With False, only those that are left out whether they are mates or not.
     """
-
-    def __init__(self, rules: Sequence[ExclusionRule]):
-        self.rules = list(rules)
-        self.of_all = any(rule.exclusion.of_all for rule in self.rules)
-
-    @classmethod
-    def parse(
-        cls,
-        texts: tuple[str, ...],
-        probe_meta: Mapping[str, np.ndarray],
-        gallery_meta: Mapping[str, np.ndarray],
-        subjects: Codes | None = None,
-    ) -> Self:
-        """Return the exclusions that texts state, and, if there are any, of pairs of no person."""
-        rules = [
-            ExclusionRule(exclusion, exclusion.codes(probe_meta, gallery_meta))
-            for exclusion in map(Exclusion.parse, texts)
-        ]
-        if subjects is not None:
-            probe, gallery = (subjects.no_person[x] for x in (subjects.probe, subjects.gallery))
-            if probe.any() and gallery.any():
-                sides = np.where(probe, 0, -1), np.where(gallery, 0, -2)
-                rules.append(ExclusionRule(NO_PERSON_TWICE, Codes.known(np.zeros(1), *sides)))
-        return cls(rules)
-
-    def hold(
-        self, probe: np.ndarray | slice, gallery: np.ndarray | slice, mates: np.ndarray | bool
-    ) -> np.ndarray | bool:
-        """Return which pairs are left out; rows, columns and flags of `mates` are broadcast.
-
-        With False, only those that are left out whether they are mates or not.
-        """
-        left_out: np.ndarray | bool = False
-        for rule in self.rules:
-            if rule.exclusion.of_all:
-                left_out = left_out | rule.holds(probe, gallery)
-            elif mates is not False:
-                left_out = left_out | (rule.holds(probe, gallery) & mates)
-        return left_out
-
-    @cached_property
-    def of_columns(self) -> tuple[np.ndarray, Exclusions]:
-        """Gallery templates that are left out for every probe, in order, and the other rules."""
-        columns = np.zeros(0, dtype=np.int64)
-        further_rules = []
-        for rule in self.rules:
-            probe = rule.codes.probe
-            if rule.exclusion.of_all and len(probe) and (probe == probe[0]).all():
-                left_out = np.flatnonzero(rule.holds(slice(0, 1), slice(None)))
-                columns = np.union1d(columns, left_out)
-            else:
-                further_rules.append(rule)
-        return columns, Exclusions(further_rules)
+    left_out: np.ndarray | bool = False
+    for exclusion in exclusions:
+        if exclusion.of_all:
+            left_out = left_out | exclusion.holds(probe, gallery)
+        elif mates is not False:
+            left_out = left_out | (exclusion.holds(probe, gallery) & mates)
+    return left_out

@@ -9,13 +9,16 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted, nearest_name
+from bioeval.base.errors import DataError, counted, nearest_name, received
 from bioeval.scores.labels import one_dimensional, plain, read_only
 from bioeval.scores.missing import no_value, role_of
+
+if TYPE_CHECKING:
+    from bioeval.scores.matrix import Scores
 
 #: Names of the column of subjects; the first that a table has is the column.
 LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject_id")
@@ -54,6 +57,17 @@ def known_column(
             f"text); give each {noun} its value, or leave these rows out"
         )
     return meta[column]
+
+
+def require_kept(scores: Scores, column: Any, argument: str, *sides: Mapping[str, Any]) -> None:
+    """Raise where an argument names a column that was left out of the metadata of both sides."""
+    if not isinstance(column, str) or all(column in meta for meta in sides):
+        return
+    if column in scores._columns_left_out:
+        raise DataError(
+            f"`{argument}` is {received(column)}, and this column "
+            f"{scores._columns_left_out[column]}; give each template one value"
+        )
 
 
 def known_texts(column: np.ndarray, name: str) -> set[str]:

@@ -25,7 +25,6 @@ from bioeval.scores.labels import (
     as_subjects,
     one_dimensional,
     read_only,
-    require_one_type,
     with_whole_numbers,
 )
 from bioeval.scores.metadata import natural_places
@@ -43,7 +42,7 @@ class PairList:
     values: np.ndarray  # (p,)
     genuine: np.ndarray  # bool (p,)
     folds: np.ndarray | None = None  # (p,)
-    people: Any = None  # the subjects of both sides, as an array (p, 2) or coded; None: unknown
+    people: CodedSides | None = None  # the subjects of both sides; None: unknown
     templates: CodedSides | None = None  # the names of the templates of both sides
     meta: Mapping[str, CodedSides] = field(default_factory=dict)
     #: int64, (p, 2): the identities of both templates; or (p, 1): the position of the pair in the
@@ -57,7 +56,7 @@ class PairList:
     layout = "pairs"
 
     def __post_init__(self) -> None:
-        for array in (self.genuine, self.folds, self.people, self.ids):
+        for array in (self.genuine, self.folds, self.ids):
             if isinstance(array, np.ndarray):
                 read_only(array)
 
@@ -91,9 +90,8 @@ class PairList:
             coded = CodedSides.from_names(coded, "pair_templates")
         people = _both_sides(subjects, "subjects", len(array))
         if isinstance(people, np.ndarray):
-            people = read_only(as_subjects(people.reshape(-1), "subjects").reshape(people.shape))
-            typed = [side[~are_of_no_person(side, NO_PERSON)] for side in people.T]
-            require_one_type(typed[0], typed[1], "subjects")
+            people = as_subjects(people.reshape(-1), "subjects").reshape(people.shape)
+            people = CodedSides.from_names(people, "subjects", as_subjects, NO_PERSON)
         folds = None
         if pair_folds is not None:
             folds = as_labels(pair_folds, "pair_folds")
@@ -138,26 +136,20 @@ class PairList:
         return read_only(np.arange(len(self.values), dtype=np.int64)[:, None])
 
     @cached_property
-    def sides(self) -> CodedSides | None:
-        """The subjects of both sides, each name once; None where they are not known."""
-        if isinstance(self.people, np.ndarray):
-            return CodedSides.from_names(self.people, "subjects", as_subjects, NO_PERSON)
-        return self.people
-
-    @cached_property
     def subjects(self) -> np.ndarray | None:
         """The subjects of both sides of each pair, (p, 2)."""
-        if isinstance(self.people, CodedSides):
-            return read_only(self.people.objects())
-        return self.people
+        if self.people is None:
+            return None
+        labels = self.people.labels
+        # Of texts, equal ones are one object.
+        labels = labels if labels.dtype.kind in "biuf" else labels.astype(object)
+        return read_only(labels[np.column_stack([self.people.a, self.people.b])])
 
     @cached_property
     def codes(self) -> Codes:
         """The subjects as codes: the second of a pair is the probe's, the first is enrolled."""
-        if isinstance(self.people, CodedSides):
-            return self.people.codes()
-        enrolled, probes = (as_subjects(side, "subjects") for side in self.people.T.tolist())
-        return Codes(probes, enrolled, of_any_type=NO_PERSON)
+        assert self.people is not None
+        return self.people.codes()
 
     def distinct_subjects(self, codes: Codes) -> np.ndarray:
         """Return the distinct subjects in the order of the list, without templates of no person."""
@@ -195,13 +187,10 @@ class PairList:
 
     def exchanged(self, is_exchanged: np.ndarray) -> PairList:
         """Return the pairs with the sides of some pairs exchanged; the argument is bool (p,)."""
-        templates, people = self.templates, self.people
-        if templates is not None:
-            templates = templates.exchanged(is_exchanged)
-        if isinstance(people, CodedSides):
-            people = people.exchanged(is_exchanged)
-        elif people is not None:
-            people = np.where(is_exchanged[:, None], people[:, ::-1], people)
+        templates, people = (
+            None if sides is None else sides.exchanged(is_exchanged)
+            for sides in (self.templates, self.people)
+        )
         meta = {name: column.exchanged(is_exchanged) for name, column in self.meta.items()}
         return replace(self, templates=templates, people=people, meta=meta)
 
@@ -236,11 +225,9 @@ class PairList:
         of_somebody: np.ndarray | None = None  # pairs with a person on a side
         notes: list[Message] = []
         if self.people is not None:
-            subjects = self.codes.gallery, self.codes.probe
-            if isinstance(self.people, CodedSides):
-                subjects = self.people.a, self.people.b
-            nobody = self.codes.of_no_person(no_person)
-            are_nobody = nobody[self.codes.gallery], nobody[self.codes.probe]
+            subjects = self.people.a, self.people.b
+            nobody = are_of_no_person(self.people.labels, no_person)
+            are_nobody = nobody[subjects[0]], nobody[subjects[1]]
             are_people = ~(are_nobody[0] | are_nobody[1])
             require_classes(self.genuine, *subjects, are_people, describe_rows)
             if (of_nobody := are_nobody[0] & are_nobody[1]).any():

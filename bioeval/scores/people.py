@@ -19,7 +19,7 @@ from bioeval.scores.labels import without_type
 from bioeval.scores.missing import no_value, role_of
 
 if TYPE_CHECKING:
-    from bioeval.scores.score_data import AnyScores, ScoreData
+    from bioeval.scores.matrix import Scores
 
 
 class People:
@@ -43,7 +43,7 @@ class People:
         return int(np.count_nonzero(~self.no_person[np.unique(people)]))
 
 
-def knows_people(scores: ScoreData) -> bool:
+def knows_people(scores: Scores) -> bool:
     """Whether the subjects of all attempts are known."""
     return scores._labelled if scores.layout != "pairs" else scores.pairs.people is not None
 
@@ -52,18 +52,18 @@ def knows_people(scores: ScoreData) -> bool:
 MOST_PEOPLE, MOST_COMPARISONS = 1_000, 10_000_000
 
 
-def has_quick_limits(scores: AnyScores) -> bool:
+def has_quick_limits(scores: Scores) -> bool:
     """Whether intervals by people are quick, so that nobody needs to ask for them."""
     if scores.layout == "top-k" or not knows_people(scores):
         return False
     return len(scores.subjects) <= MOST_PEOPLE and math.prod(scores.shape) <= MOST_COMPARISONS
 
 
-def has_subjects(scores: ScoreData) -> bool:
+def has_subjects(scores: Scores) -> bool:
     return scores._labelled or scores._mask_is_consistent
 
 
-def require_people(scores: ScoreData, purpose: str = "", *, method: str | None = None) -> None:
+def require_people(scores: Scores, purpose: str = "", *, method: str | None = None) -> None:
     """Raise :class:`ProtocolError` unless the subjects of all attempts are known.
 
     The message names the `method` of an interval, or another `purpose`.
@@ -89,7 +89,7 @@ def require_people(scores: ScoreData, purpose: str = "", *, method: str | None =
     )
 
 
-def units_of_people(scores: ScoreData, column: str | None) -> np.ndarray | None:
+def units_of_people(scores: Scores, column: str | None) -> np.ndarray | None:
     """Return the unit of each code, int64 (codes,): people who share a value of a column.
 
     If a person has several values, all people of these values are one unit. People without a known
@@ -121,13 +121,13 @@ def units_of_people(scores: ScoreData, column: str | None) -> np.ndarray | None:
     return scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:people]
 
 
-def left_out_with(scores: ScoreData, subjects: np.ndarray, column: str | None) -> np.ndarray:
+def left_out_with(scores: Scores, subjects: np.ndarray, column: str | None) -> np.ndarray:
     """Return the codes by which subjects are left out; negative codes, of no person, stay."""
     units = units_of_people(scores, column)
     return subjects if units is None else np.where(subjects < 0, subjects, units[subjects])
 
 
-def subject_pattern_of(scores: ScoreData) -> str:
+def subject_pattern_of(scores: Scores) -> str:
     """Return a pattern that takes the subject from the names of templates, for `subject_from`."""
     sides = scores.pairs.templates if scores.layout == "pairs" else None
     if sides is None:
@@ -136,8 +136,8 @@ def subject_pattern_of(scores: ScoreData) -> str:
 
 
 def marking(
-    scores: AnyScores, distractor_ids: Sequence[Any] | None, junk_ids: Sequence[Any] = ()
-) -> AnyScores:
+    scores: Scores, distractor_ids: Sequence[Any] | None, junk_ids: Sequence[Any] = ()
+) -> Scores:
     ids = None if distractor_ids is None else tuple(distractor_ids)
     view = scores._with(distractor_ids=ids, junk_ids=tuple(junk_ids))
     if scores._labelled:
@@ -146,7 +146,7 @@ def marking(
     return view
 
 
-def people_of_both_sets(training: ScoreData, judged: ScoreData) -> list[Message]:
+def people_of_both_sets(training: Scores, judged: Scores) -> list[Message]:
     """Return a message if scores are judged that a model was fitted to, or some of their people."""
     if training.fingerprint == judged.fingerprint:
         return [Message("people-of-both-sets", who="all attempts")]
@@ -160,18 +160,18 @@ def people_of_both_sets(training: ScoreData, judged: ScoreData) -> list[Message]
     return [Message("people-of-both-sets", who=share)]
 
 
-def people_of_probes(scores: ScoreData) -> np.ndarray:
+def people_of_probes(scores: Scores) -> np.ndarray:
     """Return the subject code of each probe; -1 for probes of no person."""
     codes = scores.codes
     return np.where(codes.no_person[codes.probe], -1, codes.probe)
 
 
-def are_enrolled(scores: ScoreData) -> np.ndarray:
+def are_enrolled(scores: Scores) -> np.ndarray:
     codes = scores.codes
     return (present(codes.gallery, len(codes.values)) & ~codes.no_person)[codes.probe]
 
 
-def mate_cells(scores: ScoreData, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def mate_cells(scores: Scores, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the cells of probes and their mates: places in `probes`, and columns."""
     gallery = scores.codes.gallery
     subjects = scores.codes.probe[probes]
@@ -184,7 +184,7 @@ def mate_cells(scores: ScoreData, probes: np.ndarray) -> tuple[np.ndarray, np.nd
     return place[is_other_template], column[is_other_template]
 
 
-def comparisons(scores: ScoreData) -> tuple[int, int]:
+def comparisons(scores: Scores) -> tuple[int, int]:
     """Return the numbers of genuine and impostor comparisons by the labels, without a mask."""
     (probe_count, gallery_count), codes = scores.shape, scores.codes
     probe, gallery = (
@@ -222,7 +222,7 @@ class ComparedPeople(NamedTuple):
         return cls.from_sides(number, number, number)
 
     @classmethod
-    def from_scores(cls, scores: ScoreData, *, disjoint: bool = False) -> Self | None:
+    def from_scores(cls, scores: Scores, *, disjoint: bool = False) -> Self | None:
         """Count the pairs of people with an attempt, perhaps disjoint ones; None if unknown."""
         if not knows_people(scores):
             return None
@@ -276,7 +276,7 @@ def distinct_pairs(probe_person: np.ndarray, claimed_person: np.ndarray, people:
     return np.stack([key // max(people, 1), key % max(people, 1)])
 
 
-def pairs_in_cells(scores: ScoreData) -> np.ndarray | None:
+def pairs_in_cells(scores: Scores) -> np.ndarray | None:
     """Return the pairs of subjects that a matrix compares, in the form of :func:`distinct_pairs`.
 
     None if all pairs are compared. The matrix is read only if a mask, an exclusion or a failure

@@ -20,8 +20,8 @@ from bioeval.scores.claim_scores import (
     failures_of_tries,
     incomplete_claims,
 )
-from bioeval.scores.codes import Codes, column_codes, present
-from bioeval.scores.exclusions import NO_PERSON_TWICE, Exclusion, ExclusionRule
+from bioeval.scores.codes import Codes, present
+from bioeval.scores.exclusions import Exclusion
 from bioeval.scores.labels import normal
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_texts
@@ -219,16 +219,16 @@ def too_few_notes(genuine: int, impostor: int, needed: int, where: str = "") -> 
 
 
 def exclusion_notes(scores: Scores) -> list[Message]:
-    rules = (x for x in scores.exclusions.rules if x.exclusion is not NO_PERSON_TWICE)
-    return [note for rule in rules for note in rule_notes(scores, rule)]
+    stated = (x for x in scores.exclusions if x.text)
+    return [note for exclusion in stated for note in rule_notes(scores, exclusion)]
 
 
-def rule_notes(scores: Scores, rule: ExclusionRule) -> list[Message]:
+def rule_notes(scores: Scores, rule: Exclusion) -> list[Message]:
     """Return messages on an exclusion that leaves out nothing, or less than it seems to."""
     notes = []
     if not rule.number(scores.codes, scores.probe_ids, scores.gallery_ids):
-        notes.append(Message("exclusion-without-effect", exclusion=rule.exclusion.text))
-    column, codes = rule.exclusion.column, rule.codes
+        notes.append(Message("exclusion-without-effect", exclusion=rule.text))
+    column, codes = rule.column, rule.codes
     notes += look_alike(codes.in_many_spellings, column, len(codes.values))
     return notes + unknown_notes(codes, column)
 
@@ -240,7 +240,7 @@ def counts_same(scores: Scores, column: str) -> bool:
         return False
     if len(known_texts(probe, column) | known_texts(gallery, column)) < 2:
         return False
-    rule = ExclusionRule(Exclusion.parse(column), column_codes(probe, gallery, column))
+    rule = Exclusion.parse(column).of_sides(scores.probe_meta, scores.gallery_meta)
     if scores.layout == "pairs":
         return bool((rule.holds(slice(None), slice(None)) & scores.genuine).any())
     if not rule.number(scores.codes, scores.probe_ids, scores.gallery_ids):

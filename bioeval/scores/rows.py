@@ -92,9 +92,9 @@ def read_rows(
     has_own = np.flatnonzero(own_position >= 0)
     left_out: list[Any] = [(has_own, own_position[has_own])]
     probe = np.arange(scores.shape[0])[rows]
-    if scores.exclusions.of_all:
+    if any(x.of_all for x in scores.exclusions):
         left_out.append(excluded(scores, probe[:, None], slice(None) if order is None else order))
-    elif scores.exclusions.rules:
+    elif scores.exclusions:
         row, position = gallery.same_subject_cells(rows)
         columns = position if order is None else order[position]
         is_excluded = excluded(scores, probe[row], columns)

@@ -18,9 +18,8 @@ from bioeval.counting.reduce import reduce
 from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
 from bioeval.scores.distances import Templates
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import require_people
-from bioeval.scores.score_data import require_all_scores
 from bioeval.stats.weighted_sums import by_subject
 
 

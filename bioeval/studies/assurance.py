@@ -22,10 +22,9 @@ from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Variables, dataset
 from bioeval.results.support import RuleOf, beyond_scores, people_with
 from bioeval.results.variables import Variable
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import knows_people, subject_pattern_of
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.score_data import require_scores
 from bioeval.showing.messages import sentence_about, warns_of_doubts
 from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.error_curves import EER

@@ -32,7 +32,7 @@ from bioeval.scores.claim_scores import incomplete_claims
 from bioeval.scores.codes import Codes, spellings
 from bioeval.scores.distances import as_distances, lattice_step
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, of_own_columns
+from bioeval.scores.matrix import Scores, of_own_columns, require_all_scores, require_scores
 from bioeval.scores.metadata import NAME_COLUMNS
 from bioeval.scores.people import ComparedPeople, comparisons, knows_people
 from bioeval.scores.provenance import (
@@ -46,7 +46,6 @@ from bioeval.scores.provenance import (
 from bioeval.scores.rows import attempted, rows_per_block, threads_for
 from bioeval.scores.same import Copies
 from bioeval.scores.sampled import find_copies, is_symmetric, judge_kind, mixed_bits
-from bioeval.scores.score_data import require_all_scores, require_scores
 from bioeval.showing.blocks import Column, Fact, Facts, Paragraph, Section, Table
 from bioeval.showing.cells import Count, Label
 from bioeval.showing.header import data_fact, scores_in_words, sides_in_words

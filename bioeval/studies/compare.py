@@ -78,7 +78,7 @@ from bioeval.results.variables import (
 from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal
 from bioeval.scores.attempts import left_out
 from bioeval.scores.distances import FusionRule, order_of, require_use_of_fusion
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import (
     left_out_with,
     people_of_probes,
@@ -89,7 +89,6 @@ from bioeval.scores.provenance import notes_on_scores, too_few_notes
 from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
 from bioeval.scores.scale import require_one_scale
-from bioeval.scores.score_data import require_all_scores
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.showing.text import Text, labelled
 from bioeval.stats.error_curves import curve_measures

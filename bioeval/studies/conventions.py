@@ -19,11 +19,10 @@ from bioeval.results.dataset import dataset
 from bioeval.results.support import RatesAtTargets, support_messages
 from bioeval.results.variables import SUPPORTED, VARIABLES, Variable
 from bioeval.scores.exclusions import Exclusion
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.metadata import known_texts
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.score_data import require_scores
 from bioeval.showing.document import MEASURES_OF_CARDS
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.studies.repeat import scalars_of

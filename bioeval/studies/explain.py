@@ -33,11 +33,10 @@ from bioeval.results.attributes import about_attrs
 from bioeval.scores.attempts import excluded
 from bioeval.scores.cells import Mask
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import are_enrolled, knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.rows import among_distances, read_rows
-from bioeval.scores.score_data import require_scores
 from bioeval.scores.sides import in_words
 from bioeval.showing.blocks import Column, Fact, Facts, Section, Table
 from bioeval.showing.cells import Label, Number, Picture, Score, Threshold
@@ -388,7 +387,7 @@ def _compared(given: Scores, kept: Scores, probe: int | str) -> tuple[str, _Row]
         places = np.array([i])
         if pairs.templates is not None:
             places = np.flatnonzero(pairs.templates.b == pairs.templates.b[i])
-        people = None if pairs.sides is None else pairs.sides.take(places)
+        people = None if pairs.people is None else pairs.people.take(places)
         score = kept.values[places]
         return name, _Row(
             row=i,
@@ -414,7 +413,7 @@ def _compared(given: Scores, kept: Scores, probe: int | str) -> tuple[str, _Row]
         for x in (given, kept)
     )
     # The first that is true is the reason, of comparisons that are no attempts or that failed.
-    exclusions = " or ".join(x.exclusion.in_words for x in kept.exclusions.rules)
+    exclusions = " or ".join(x.in_words for x in kept.exclusions)
     reasons = {
         "the probe itself: a template is never compared with itself": is_itself,
         "left out by the mask": was_masked,

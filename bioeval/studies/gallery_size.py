@@ -38,8 +38,7 @@ from bioeval.results.support import all_beyond_scores, following_scores
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.blocks import Block
 from bioeval.scores.distances import FusionRule
-from bioeval.scores.matrix import Scores
-from bioeval.scores.score_data import require_all_scores, require_subjects, require_templates
+from bioeval.scores.matrix import Scores, require_all_scores, require_subjects, require_templates
 from bioeval.showing.messages import warns_of_doubts
 
 GALLERY_SIZE = {

@@ -45,13 +45,13 @@ from bioeval.results.support import RuleOf, beyond_scores
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.codes import Codes, spellings
 from bioeval.scores.labels import one_dimensional, plain
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.metadata import require_kept
 from bioeval.scores.missing import no_value
 from bioeval.scores.people import has_quick_limits, mates_among, require_people
 from bioeval.scores.provenance import Provenance, look_alike
 from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
-from bioeval.scores.score_data import require_kept, require_scores
 from bioeval.scores.sides import InOrder, in_order
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.limits import Limits, Sample, limits_of_rate, limits_of_sum

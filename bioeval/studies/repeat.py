@@ -62,13 +62,12 @@ from bioeval.scores.attempts import left_out, left_out_rows, may_lack_comparison
 from bioeval.scores.codes import present
 from bioeval.scores.distances import FusionRule, parse_fusion
 from bioeval.scores.labels import is_written
-from bioeval.scores.matrix import Scores, chosen_sides
+from bioeval.scores.matrix import Scores, chosen_sides, require_all_scores, require_scores
 from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.people import ComparedPeople, knows_people, marking
 from bioeval.scores.provenance import Provenance, notes_on_scores
 from bioeval.scores.rows import stated_memory_limit
 from bioeval.scores.sampled import sampled_numbers
-from bioeval.scores.score_data import require_all_scores, require_scores
 from bioeval.showing.messages import warn_of, warns_of_doubts
 from bioeval.showing.nodes import OVER
 from bioeval.stats.options import IntervalMethod

@@ -49,11 +49,10 @@ from bioeval.results.variables import (
     entries,
 )
 from bioeval.scores.distances import FusionRule, by_closeness, require_use_of_fusion
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores, require_subjects
 from bioeval.scores.people import ComparedPeople, knows_people, people_of_probes, subject_pattern_of
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.sampled import is_symmetric
-from bioeval.scores.score_data import require_scores, require_subjects
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.aggregate import aggregate
 from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval

@@ -16,11 +16,10 @@ from bioeval.results.dataset import dataset, variables_over
 from bioeval.results.variables import Variable
 from bioeval.scores.claim_scores import deciding_tries
 from bioeval.scores.distances import scored
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.rows import blocks_of, threads_for
-from bioeval.scores.score_data import require_all_scores
 from bioeval.showing.messages import warns_of_doubts
 
 WORST_PAIRS = {

@@ -50,10 +50,9 @@ from bioeval.scores.attempts import excludes_same
 from bioeval.scores.codes import Codes, column_codes
 from bioeval.scores.distances import farthest
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
 from bioeval.scores.provenance import Provenance, unknown_notes
 from bioeval.scores.rows import among_distances, blocks_of, threads_for
-from bioeval.scores.score_data import require_all_scores, require_subjects
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.weighted_sums import ratio
 from bioeval.tasks.verification_task import chosen_threshold

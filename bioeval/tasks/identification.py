@@ -33,7 +33,7 @@ from bioeval.results.identification import (
 from bioeval.results.support import note_asked_targets
 from bioeval.results.variables import Variable
 from bioeval.scores.distances import FusionRule, require_use_of_fusion
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import (
     knows_people,
     left_out_with,
@@ -41,7 +41,6 @@ from bioeval.scores.people import (
     require_people,
     units_of_people,
 )
-from bioeval.scores.score_data import require_scores
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.single_template_counts import SingleTemplateCounted

@@ -32,8 +32,7 @@ from bioeval.results.identification import (
     ranks_to_report,
 )
 from bioeval.results.support import note_thresholds_beyond_scores, rank_message, tie_message
-from bioeval.scores.matrix import Scores
-from bioeval.scores.score_data import require_subjects
+from bioeval.scores.matrix import Scores, require_subjects
 
 if TYPE_CHECKING:
     from bioeval.stats.options import IntervalMethod

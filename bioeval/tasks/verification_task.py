@@ -27,10 +27,9 @@ from bioeval.results.support import note_asked_targets
 from bioeval.results.variables import best_values
 from bioeval.results.verification import verification_dataset, verification_scalars
 from bioeval.scores.distances import FusionRule, Templates, require_use_of_fusion
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
-from bioeval.scores.score_data import require_all_scores
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 

@@ -23,8 +23,7 @@ from bioeval.scores.cells import Mask
 from bioeval.scores.formats.arrays import RESERVED, SCHEMA
 from bioeval.scores.formats.files import optional
 from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects, missing_values
-from bioeval.scores.matrix import Scores
-from bioeval.scores.score_data import require_all_scores
+from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.sides import declared_names
 
 # Bytes of an array that are written together.

@@ -37,10 +37,9 @@ from bioeval.results.identification import OpenSetPoints
 from bioeval.scores.blocks import is_few
 from bioeval.scores.embeddings import kind_of_metric
 from bioeval.scores.features import FeatureSide, as_embeddings, require_features, titles_of
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_subjects
 from bioeval.scores.people import knows_people, people_of_probes
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.score_data import require_subjects
 from bioeval.scores.sides import GivenSide, keys_of
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.splits import (

@@ -17,8 +17,7 @@ from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.thresholds import check_targets, to_user
 from bioeval.counting.verification import CollectAttempts
 from bioeval.scores.embeddings import Metric, kind_of_metric
-from bioeval.scores.matrix import Scores
-from bioeval.scores.score_data import require_scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.sides import in_order, keys_of
 from bioeval.tasks.identification import closed_set
 from bioeval.tasks.verification_task import verification

@@ -27,13 +27,12 @@ from bioeval.protocol.tasks import Reid
 from bioeval.scores.attempts import excludes_same, leaving_out, masked
 from bioeval.scores.cells import Mask, ProtocolMask
 from bioeval.scores.codes import Codes, column_codes
-from bioeval.scores.exclusions import Exclusion, ExclusionRule
-from bioeval.scores.matrix import Scores
+from bioeval.scores.exclusions import Exclusion, are_left_out
+from bioeval.scores.matrix import Scores, require_subjects, require_templates
 from bioeval.scores.metadata import known_texts
 from bioeval.scores.missing import CAMERA_COLUMNS, ids_of_no_person
 from bioeval.scores.people import are_enrolled, knows_people
 from bioeval.scores.provenance import Provenance, pairs_of_same, rule_notes
-from bioeval.scores.score_data import require_subjects, require_templates
 
 #: The name, the path or the card of a convention.
 Named: TypeAlias = str | os.PathLike[str] | Protocol
@@ -279,7 +278,7 @@ class Candidates:
         if self.junk.any():
             everyone = np.zeros(scores.shape[0], dtype=np.int64)
             sides = Codes.known(np.arange(2), everyone, (~self.junk).astype(np.int64))
-            rules.append(ExclusionRule(Exclusion.parse("all:junk"), sides))
+            rules.append(replace(Exclusion.parse("all:junk"), codes=sides))
         return leaving_out(scores, codes, rules)
 
     def of_queries(self, is_kept: np.ndarray) -> Candidates:
@@ -291,10 +290,10 @@ class Candidates:
         candidates.enrolled = self.enrolled[is_kept]
         return candidates
 
-    def _by_camera(self, *, of_all: bool) -> ExclusionRule:
+    def _by_camera(self, *, of_all: bool) -> Exclusion:
         """Return the rule that excludes mates, or `of_all` all people, by the query's camera."""
         assert self.cameras is not None
-        return ExclusionRule(Exclusion.parse("all:camera" if of_all else "camera"), self.cameras)
+        return replace(Exclusion.parse("all:camera" if of_all else "camera"), codes=self.cameras)
 
     def parts(self, rule: str) -> Parts:
         """Return the scores without removed entries as blocks, in which mates are ranked."""
@@ -404,4 +403,4 @@ class RemovedCells:
         """Return which cells of the rows `index` are removed, bool (rows, templates)."""
         mates = self.mates(index)
         removed = np.zeros(mates.shape, dtype=bool) | self.left_out[index, None]
-        return removed | self.scores.exclusions.hold(index[:, None], slice(None), mates)
+        return removed | are_left_out(self.scores.exclusions, index[:, None], slice(None), mates)

@@ -32,9 +32,8 @@ from bioeval.results.identification import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.support import rank_message
 from bioeval.results.variables import GOM, GOM_MEANS, Variable, entries
 from bioeval.scores.attempts import left_out_rows
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_all_scores, require_scores, require_subjects
 from bioeval.scores.rows import attempted
-from bioeval.scores.score_data import require_all_scores, require_scores, require_subjects
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.reid.candidates import (
