@@ -15,7 +15,7 @@ def any_within(z, count):
 
 @dataclass(frozen=True)
 class GaussianScores:
-    """Independent scores: impostor N(0, 1), genuine N(-shift, genuine_sd) for distances.
+    """Independent scores: impostor N(0, 1), genuine N(-d_prime, 1) for distances.
 
     The nearest of S independent distances is within t with probability 1 - (1 - F(t))^S. Given the
     distance of the best mate, each of n candidates is closer with the same probability,
@@ -24,7 +24,6 @@ class GaussianScores:
     """
 
     d_prime: float = 2.0
-    genuine_sd: float = 1.0
     kind: str = "distance"
 
     @property
@@ -32,12 +31,8 @@ class GaussianScores:
         return 1.0 if self.kind == "distance" else -1.0
 
     @property
-    def shift(self):
-        return self.d_prime * np.sqrt((1.0 + self.genuine_sd**2) / 2.0)
-
-    @property
     def eer_threshold(self):
-        return -self.sign * self.shift / (1.0 + self.genuine_sd)
+        return -self.sign * self.d_prime / 2.0
 
     @property
     def auc(self):
@@ -47,8 +42,7 @@ class GaussianScores:
         return any_within(self.sign * np.asarray(threshold), templates)
 
     def gar(self, threshold, templates=1):
-        z = (self.sign * np.asarray(threshold) + self.shift) / self.genuine_sd
-        return any_within(z, templates)
+        return any_within(self.sign * np.asarray(threshold) + self.d_prime, templates)
 
     def open_set_far(self, threshold, subjects, templates=1):
         return self.far(threshold, subjects * templates)
@@ -65,10 +59,10 @@ class GaussianScores:
 
         def of_best_mate(z):
             log_density = -z * z / 2 - np.log(2 * np.pi) / 2 + (best_of - 1) * log_ndtr(-z)
-            closer = any_within(self.genuine_sd * z - self.shift, within)
+            closer = any_within(z - self.d_prime, within)
             return best_of * np.exp(log_density) * binom.cdf(ranks - 1, candidates, closer)
 
-        z = (self.sign * np.asarray(threshold, dtype=float) + self.shift) / self.genuine_sd
+        z = self.sign * np.asarray(threshold, dtype=float) + self.d_prime
         out = np.empty(z.shape + ranks.shape)
         for place, end in np.ndenumerate(np.clip(z, -12.0, 12.0)):
             out[place] = quad_vec(of_best_mate, -12.0, end, epsabs=1e-12, epsrel=1e-12)[0]

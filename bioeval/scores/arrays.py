@@ -270,10 +270,12 @@ class StoredRows:
     ndim = 2
     row_source = RowSource.CONTAINER
 
-    def __init__(self, array: Any, input_name: str = ""):
+    def __init__(self, array: Any, input_name: str = "", columns: tuple[int, int] | None = None):
+        """Take an array, or its consecutive `columns`, from the first to before the second."""
         self.array = array
         self.input_name = input_name or _described(array)
-        self.shape = tuple(array.shape)
+        self.columns = columns or (0, int(array.shape[1]))
+        self.shape = (int(array.shape[0]), self.columns[1] - self.columns[0])
         self.dtype = np.dtype(array.dtype)
         # The rows and columns of a chunk.
         chunks: tuple[int, int] = getattr(array, "chunks", None) or (1, self.shape[1])
@@ -289,15 +291,16 @@ class StoredRows:
             file = array.file.filename  # other drivers have names that are no paths
             array = os.path.abspath(file) if os.path.exists(file) else file, array.name
         state = None if self.file is None else self.file.state
-        return {"array": array, "input_name": self.input_name, "state": state}
+        arguments = array, self.input_name, self.columns
+        return {"arguments": arguments, "state": state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        array = state["array"]
+        array, *further_arguments = state["arguments"]
         if isinstance(array, tuple):  # the file and the name of a dataset
             import h5py
 
             array = h5py.File(array[0], "r")[array[1]]
-        self.__init__(array, state["input_name"])  # type: ignore[misc]
+        self.__init__(array, *further_arguments)  # type: ignore[misc]
         if self.file is not None and state["state"] is not None:
             self.file.require_unchanged(state["state"])
 
@@ -323,7 +326,10 @@ class StoredRows:
 
     def of_columns(self, low: int, high: int) -> StoredRows:
         """Return columns ``low:high``, reading only their chunks."""
-        return StoredRows(_Columns(self, low, high), self.input_name)
+        first = self.columns[0]
+        part = StoredRows(self.array, self.input_name, (first + low, first + high))
+        part.file = self.file
+        return part
 
     def _rows(self, low: int, high: int) -> np.ndarray:
         with self._lock:
@@ -345,7 +351,7 @@ class StoredRows:
 
     def _read(self, low: int, high: int) -> np.ndarray:
         try:
-            rows = np.asarray(self.array[low:high])
+            rows = np.asarray(self.array[low:high, slice(*self.columns)])
         except (BioevalError, MemoryError):
             raise
         except Exception as error:  # libraries raise errors of any class on damaged bytes
@@ -359,9 +365,9 @@ class StoredRows:
 
     def _blamed(self, error: Exception, low: int, high: int) -> DataError:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        place = low, high, 0, self.shape[1]
+        place = low, high, *self.columns
         for first_row, end_row in _spans(low, high, self.chunk_rows):
-            for first_column, end_column in _spans(0, self.shape[1], self.chunk_columns):
+            for first_column, end_column in _spans(*self.columns, self.chunk_columns):
                 try:
                     self.array[first_row:end_row, first_column:end_column]
                 except Exception:
@@ -452,26 +458,8 @@ def npy_values(file: Any, shape: tuple[int, ...], dtype: np.dtype, by_columns: b
     return values.reshape(shape, order="F" if by_columns else "C")
 
 
-class _Columns:
-    """Consecutive columns of an array in a container."""
-
-    def __init__(self, rows: StoredRows, low: int, high: int):
-        self.rows = rows
-        self.low = low
-        self.shape = (rows.shape[0], high - low)
-        self.dtype = rows.dtype
-        self.chunks = (rows.chunk_rows, high - low)
-
-    def __getitem__(self, key: Any) -> np.ndarray:
-        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        first, last, _ = columns.indices(self.shape[1])
-        return np.asarray(self.rows.array[rows, self.low + first : self.low + last])
-
-
 def _file_of(array: Any) -> WatchedFile | None:
     """Return the file of an array that must not change; None if the process may write to it."""
-    if isinstance(array, _Columns):
-        return array.rows.file
     if isinstance(array, NpyMatrix):
         return WatchedFile(array.path, array.number)
     if _library(array) != "h5py" or array.file.mode != "r" or array.file.swmr_mode:

@@ -25,7 +25,6 @@ from bioeval.base.kinds import VALUED, Layout, ValuedKind
 from bioeval.base.options import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.scores.arrays import row_spans
-from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores
 
 Model = Literal["gaussian-embeddings", "gaussian-scores"]
@@ -36,6 +35,9 @@ _CENTRES, _SESSIONS, _CAMERAS, _TEMPLATE_NOISE, _PROBE_NOISE, _SCORES = 2, 3, 4,
 
 # The key of the offsets of goats; the offsets of wolves have the next key, and of lambs the third.
 _OFFSETS = 8
+
+# The standard deviation of the offsets of sessions, and by default of cameras, in each dimension.
+_OFFSET_SD = 0.3
 
 # The largest standard deviation: beyond it, distances of float32 embeddings overflow.
 _MOST_SD = 1e15
@@ -111,18 +113,14 @@ def simulate(
     model: Model = "gaussian-embeddings",
     layout: PopulationLayout = "all-against-all",
     probes: Counts | None = None,
-    unenrolled: int | float = 0,
+    unenrolled: int = 0,
     kind: ValuedKind = "distance",
     dimensions: int | None = None,
-    between: float | None = None,
     within: Any = None,
-    metric: Metric | None = None,
     sessions: int | None = None,
-    session_sd: float | None = None,
     cameras: int | None = None,
     camera_sd: float | None = None,
     d_prime: float | None = None,
-    genuine_sd: float | None = None,
     goat_sd: float | None = None,
     wolf_sd: float | None = None,
     lamb_sd: float | None = None,
@@ -153,29 +151,23 @@ def simulate(
     probes : int, (low, high) or list of int, default: 5
         Probes of each person, for probe-against-gallery. As for `n_templates`; a list has the
         enrolled subjects first.
-    unenrolled : int or float
-        People who only probe: their number, or a fraction of the subjects. For
-        probe-against-gallery (at least one then). They come on top of the subjects and are never in
-        the gallery.
+    unenrolled : int
+        People who only probe, for probe-against-gallery. They come on top of the subjects and are
+        never in the gallery.
     kind : {"distance", "similarity"}
         Kind of the scores. ``"similarity"`` for gaussian-scores only: the exact mirror image of the
         distances.
     dimensions : int, default: 16
-        Dimensions of the embeddings. This and the next three: gaussian-embeddings only.
-    between : float, default: 1
-        Standard deviation of the persons' centres, in each dimension.
+        Dimensions of the embeddings. This and the next one: gaussian-embeddings only. In each
+        dimension, the persons' centres have a standard deviation of 1.
     within : float or list of float, default: 0.6
         Standard deviation of a person's templates around the centre, in each dimension. A list
         gives each person's own (goats are large, sheep are small).
-    metric : str or callable, default: "l2"
-        As for :meth:`Scores.from_embeddings`.
     sessions : int
         Number of days on which everyone was seen; adds the metadata column ``session``, from 1.
         All against all, a person's templates take the sessions in turn. In probe-against-gallery
-        session 1 enrols and the later sessions probe.
-    session_sd : float, default: 0.3
-        Standard deviation of the person's offset of the day, in each dimension. It applies to
-        gaussian-embeddings only.
+        session 1 enrols and the later sessions probe. A person's embeddings have an offset of the
+        day, with a standard deviation of 0.3 in each dimension.
     cameras : int
         Number of cameras; adds the metadata column ``camera``, from 1. Cameras are taken in turn
         within each session, the probes of a person going on where the templates ended.
@@ -184,9 +176,7 @@ def simulate(
         It applies to gaussian-embeddings only.
     d_prime : float, default: 2
         Decidability: the distance of genuine and impostor mean, over the root of the mean
-        variance. This and the next four: gaussian-scores only.
-    genuine_sd : float, default: 1
-        Standard deviation of genuine scores, where impostor scores are N(0, 1).
+        variance, 1. This and the next three: gaussian-scores only.
     goat_sd, wolf_sd, lamb_sd : float, default: 0
         Standard deviation of a normal offset of each person: all genuine scores of a goat are
         farther, all scores of a wolf's probes against other people nearer, and all scores of other
@@ -216,10 +206,10 @@ def simulate(
 
     Notes
     -----
-    With Phi the normal distribution function, gaussian-scores with equal variances have the EER
-    Phi(-d'/2) and the AUC Phi(d'/sqrt(2)). With F the distribution function of chi-square with
-    `dimensions` degrees of freedom, w `within` and b `between`, gaussian-embeddings have GAR(t) =
-    F(t^2 / (2 w^2)) and FAR(t) = F(t^2 / (2 (w^2 + b^2))).
+    With Phi the normal distribution function, gaussian-scores have the EER Phi(-d'/2) and the AUC
+    Phi(d'/sqrt(2)). With F the distribution function of chi-square with `dimensions` degrees of
+    freedom and w `within`, gaussian-embeddings, whose scores are the distances ``"l2"``, have
+    GAR(t) = F(t^2 / (2 w^2)) and FAR(t) = F(t^2 / (2 (w^2 + 1))).
 
     Scores of gaussian-scores are float32, independent from cell to cell, ``(i, j)`` from
     ``(j, i)`` too; they may be negative, as only their order matters. Sessions and cameras are
@@ -257,16 +247,9 @@ def simulate(
         "first_subject": first_subject,
         "random_state": random_state,
     }
-    of_embeddings = {
-        "dimensions": dimensions,
-        "between": between,
-        "within": within,
-        "metric": metric,
-        "session_sd": session_sd,
-        "camera_sd": camera_sd,
-    }
+    of_embeddings = {"dimensions": dimensions, "within": within, "camera_sd": camera_sd}
     animals = {"goat_sd": goat_sd, "wolf_sd": wolf_sd, "lamb_sd": lamb_sd}
-    of_scores = {"d_prime": d_prime, "genuine_sd": genuine_sd, **animals}
+    of_scores = {"d_prime": d_prime, **animals}
     options = dict(zip(MODELS, (of_embeddings, of_scores), strict=True))
     for other_model in options.keys() - {model}:
         for name, value in options[other_model].items():
@@ -282,18 +265,15 @@ def simulate(
                 f"`kind` is {received(kind)}; embeddings are compared by distances. "
                 'Expected "distance", or `model="gaussian-scores"`'
             )
-        metric = chosen.pop("metric", "l2")
-        return simulate_embeddings(**of_people, **chosen).scores(metric)
+        return simulate_embeddings(**of_people, **chosen).scores()
 
     # Each score is drawn by itself.
     people, seed, sides = _samples_of_people(**of_people)
     d_prime = require_number("d_prime", chosen.get("d_prime", 2.0), low=0.0)
-    genuine_sd = require_number("genuine_sd", chosen.get("genuine_sd", 1.0), above=0.0)
     goat, wolf, lamb = (
         require_number(name, chosen.get(name, 0.0), low=0.0) * Stream(seed, key).normals(people)
         for key, name in enumerate(animals, _OFFSETS)
     )
-    shift = d_prime * float(np.sqrt((1.0 + genuine_sd * genuine_sd) / 2.0))
     rows, columns = sides[-1], sides[0]
     size = f"{len(rows):,} x {len(columns):,} scores"
     require_memory(4 * len(rows) * len(columns), size, FEWER)
@@ -303,7 +283,7 @@ def simulate(
         person = rows.person[low:high, None]
         distances = stream.normals(len(person), len(columns))
         genuine = person == columns.person
-        distances[genuine] = distances[genuine] * genuine_sd - shift
+        distances[genuine] -= d_prime
         distances += np.where(genuine, goat[person], -wolf[person] - lamb[columns.person])
         # With the same seed, similarities are exactly the negative distances.
         values[low:high] = distances if kind == "distance" else -distances
@@ -319,12 +299,10 @@ def simulate_embeddings(
     *,
     layout: PopulationLayout = "all-against-all",
     probes: Counts | None = None,
-    unenrolled: int | float = 0,
+    unenrolled: int = 0,
     dimensions: int = 16,
-    between: float = 1.0,
     within: Any = 0.6,
     sessions: int | None = None,
-    session_sd: float | None = None,
     cameras: int | None = None,
     camera_sd: float | None = None,
     first_subject: int = 1,
@@ -334,8 +312,8 @@ def simulate_embeddings(
 
     Parameters
     ----------
-    n_subjects, n_templates, layout, probes, unenrolled, dimensions, between, within, sessions, \
-session_sd, cameras, camera_sd, first_subject, random_state
+    n_subjects, n_templates, layout, probes, unenrolled, dimensions, within, sessions, cameras, \
+camera_sd, first_subject, random_state
         As for :func:`simulate`.
 
     Returns
@@ -370,7 +348,6 @@ session_sd, cameras, camera_sd, first_subject, random_state
         random_state,
     )
     dimensions = require_integer("dimensions", dimensions, low=1)
-    between = require_number("between", between, low=0.0, high=_MOST_SD)
     try:
         sd_within = require_numbers("within", within)
     except DataError:
@@ -382,16 +359,12 @@ session_sd, cameras, camera_sd, first_subject, random_state
             f"`within` has {len(sd_within)} values; expected 1, or {people}, one per person"
         )
     sd_within = np.broadcast_to(sd_within, (people,))
-    sd_of_offsets = []
-    for noun, sd, number in (
-        ("session", session_sd, sessions),
-        ("camera", camera_sd, cameras),
-    ):
-        name = f"{noun}_sd"
-        if number is None and sd is not None:
-            raise DataError(f"{name} is {received(sd)} without {noun}s; expected both or neither")
-        checked = require_number(name, 0.3 if sd is None else sd, low=0.0, high=_MOST_SD)
-        sd_of_offsets.append(0.0 if number is None else checked)
+    if cameras is None and camera_sd is not None:
+        raise DataError(
+            f"camera_sd is {received(camera_sd)} without cameras; expected both or neither"
+        )
+    sd = _OFFSET_SD if camera_sd is None else camera_sd
+    sd_of_cameras = require_number("camera_sd", sd, low=0.0, high=_MOST_SD)
 
     # The means of which a template is the sum, besides its noise.
     samples, session_count = sum(map(len, sides)), sessions or 1
@@ -399,11 +372,11 @@ session_sd, cameras, camera_sd, first_subject, random_state
     bytes_per_dimension = 8 * people * (1 + session_count) + 16 * samples
     needed = bytes_per_dimension * dimensions + TEMPLATE_BYTES * samples
     require_memory(needed, f"embeddings of {samples:,} templates", FEWER)
-    centres = between * Stream(seed, _CENTRES).normals(people, dimensions)
+    centres = Stream(seed, _CENTRES).normals(people, dimensions)
     session_offsets = Stream(seed, _SESSIONS).normals(people, session_count, dimensions)
-    session_offsets *= sd_of_offsets[0]
+    session_offsets *= 0.0 if sessions is None else _OFFSET_SD
     camera_offsets = Stream(seed, _CAMERAS).normals(cameras or 1, dimensions)
-    camera_offsets *= sd_of_offsets[1]
+    camera_offsets *= 0.0 if cameras is None else sd_of_cameras
 
     embeddings = np.empty((samples, dimensions), dtype=np.float32)
     begin = 0  # of a side
@@ -468,7 +441,7 @@ def _samples_of_people(
     n_templates: Counts,
     layout: PopulationLayout,
     probes: Counts | None,
-    unenrolled: int | float,
+    unenrolled: int,
     sessions: int | None,
     cameras: int | None,
     first_subject: int,
@@ -485,17 +458,7 @@ def _samples_of_people(
     for name, value in (("sessions", sessions), ("cameras", cameras)):
         if value is not None:
             require_integer(name, value, low=1, high=2**31)
-    if isinstance(unenrolled, float | np.floating) and 0.0 < unenrolled < 1.0:
-        people = subjects + max(1, round(float(unenrolled) * subjects))
-    else:
-        number = 0 if isinstance(unenrolled, float) and unenrolled == 0.0 else unenrolled
-        try:
-            people = subjects + require_integer("unenrolled", number, low=0)
-        except DataError:
-            raise DataError(
-                f"`unenrolled` is {received(unenrolled)}; expected an integer >= 0, or a fraction "
-                "of the subjects in (0, 1)"
-            ) from None
+    people = subjects + require_integer("unenrolled", unenrolled, low=0)
     # Each person has three numbers of 8 bytes at least: of templates, a label and a row.
     require_memory(24 * people, f"{people:,} subjects", FEWER)
     stream = Stream(seed, _TEMPLATE_COUNTS)

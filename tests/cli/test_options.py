@@ -217,7 +217,7 @@ def test_options_left_out_have_their_declared_values(name):
         ("run", 'lists={"leave_out_query": True}', "--lists leave_out_query"),
         ("run", 'unmated="skip"', 'unmated = "skip" in a protocol card'),
         ("run", 'gallery_labels="g.csv"', "--gallery g.csv"),
-        ("simulate", "session_sd", "--session-sd"),
+        ("simulate", "camera_sd", "--camera-sd"),
         ("simulate", "random_state", "--seed"),
         ("simulate", 'layout="pairs"', "--layout pairs"),
         ("gallery-size", 'ties="stable"', "--ties stable"),

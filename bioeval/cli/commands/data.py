@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import DataError, wrapped
-from bioeval.cli.arguments import COUNTS, NUMBERS, SIZE, at_least
+from bioeval.cli.arguments import COUNTS, NUMBERS, at_least
 from bioeval.cli.command import in_options, option, option_group
 from bioeval.cli.console import put, show_json, terminal_width
 from bioeval.cli.outputs import take_scores
@@ -98,23 +98,19 @@ MOST_SEEDS = 1_000_000_000
 @option_of("simulate", "--model")
 @option_of("simulate", "--layout")
 @option_of("simulate", "--probes N", COUNTS)
-@option_of("simulate", "--unenrolled N", SIZE)
+@option_of("simulate", "--unenrolled N")
 @option_of("simulate", "--kind")
 @option_of("simulate", "--seed N", at_least(0), name="random_state")
 @option_group(
     option_of("simulate", "--dimensions N"),
-    option_of("simulate", "--between X"),
     option_of("simulate", "--within SD", NUMBERS),
-    option_of("simulate", "--metric M", str),
     option_of("simulate", "--sessions N"),
-    option_of("simulate", "--session-sd X", more=". Of gaussian-embeddings only."),
     option_of("simulate", "--cameras N"),
     option_of("simulate", "--camera-sd X", more="; gaussian-embeddings only."),
     heading="Embeddings",
 )
 @option_group(
     option_of("simulate", "--d-prime X"),
-    option_of("simulate", "--genuine-sd X"),
     *(option_of("simulate", f"--{animal}-sd X") for animal in ("goat", "wolf", "lamb")),
     heading="Gaussian scores",
 )
