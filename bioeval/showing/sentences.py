@@ -356,7 +356,6 @@ assurance-of-derived-scores: the scores were derived from others ({origin:name})
 # Galleries of other sizes
 one-subject-left-out!: {far} at {subjects:count subjects} is undefined: an enrolled probe has
     {others:count other subjects}
-# Plans
 # Tracking
 results-without-truth!: skipped, as there is no ground truth: {number:count results}, such as
     {names:names}; compare the names of both sides

@@ -230,6 +230,31 @@ def test_two_mistakes_in_pairs_and_in_claims_are_both_named() -> None:
     assert "wrong; the first" in grade.what_is_wrong("gar", right | {"gar": gar}, right)
 
 
+def test_counts_and_rounded_percent_and_the_rates_of_the_other_row_are_named() -> None:
+    searches = RIGHT["genuine_attempts"][1]
+    parts = solution.partition_rates(7, RIGHT["thresholds"])
+    i = np.abs(RIGHT["far"][0] - RIGHT["frr"][0]).argmin()
+    for name, answer, sentence in (
+        (
+            "far",
+            np.rint(RIGHT["far"] * RIGHT["impostor_attempts"][:, None]).astype(int),
+            "numbers of",
+        ),
+        ("cms", np.rint(RIGHT["cms"] * searches).astype(int), "these are numbers of attempts"),
+        ("far", (100 * RIGHT["far"]).round(2), "in per cent"),
+        ("eer", (100 * RIGHT["eer"]).round(), "in per cent"),
+        ("eer", RIGHT["eer"][[0, 0]], "claims: these are the values of the pairs"),
+        ("eer", RIGHT["eer"][[1, 0]] / [1, 3], "2 of 2 are wrong; the first at [0]"),
+        ("eer", RIGHT["eer"] * [1, 3], "1 of 2 is wrong; the first at [1]"),
+        (
+            "partition_eer",
+            np.array([(x["far"][i] + x["frr"][i]) / 2 for x in parts]),
+            "at the threshold of all people",
+        ),
+    ):
+        assert sentence in grade.what_is_wrong(name, RIGHT | {name: answer}, RIGHT)
+
+
 def test_seeds_are_whole_numbers_of_any_length() -> None:
     for seed in (7, 7.0, 12345678901234567):
         assert grade.seed_of({"seed": np.array(seed)}) == seed
@@ -346,7 +371,7 @@ CARELESS: dict[str, tuple[dict[str, Any], set[str], str]] = {
     "rounded thresholds": (
         {"thresholds": RIGHT["thresholds"].round(1)},
         {"thresholds"},
-        "thresholds: rounded to 1 decimals",
+        "thresholds: rounded to 1 decimal:",
     ),
     "no thresholds": ({"thresholds": None}, {"thresholds"}, "thresholds: missing"),
 }
@@ -403,7 +428,7 @@ def test_a_seed_of_the_table_replaces_a_wrong_or_missing_one(tmp_path: Path) -> 
 def test_an_eer_beside_rates_of_another_shape_has_its_own_remark() -> None:
     handed_in = RIGHT | {"far": RIGHT["far"][:, :3], "frr": RIGHT["frr"][:, :3]}
     remark = grade.what_is_wrong("eer", handed_in | {"eer": RIGHT["eer"] + 0.3}, RIGHT)
-    assert "2 of 2 are wrong" in remark
+    assert "2 of 2 are wrong; the first at [0]" in remark
 
 
 def test_a_mistake_in_several_arrays_is_said_once(tmp_path: Path) -> None:
@@ -463,12 +488,15 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
         zipped(header("<f8", "(0, 1000000000000)")),
         "cms: its shape is (0, 1000000000000): too many",
     ),
-    "a header claims long text": (zipped(header("<U99999999", "(1,)")), "cms: it has no numbers"),
+    "a header claims long text": (
+        zipped(header("<U99999999", "(1,)")),
+        "cms: it has no real numbers",
+    ),
     "a header has negative lengths": (zipped(header("<f8", "(-5,)")), "cms: its shape is (-5,)"),
     "a header is no header": (zipped(b"\x93NUMPY\x02\x00\xff\xff\xff\xff"), "cms: damaged"),
     "too few numbers": (zipped(CMS[:-8]), "cms: damaged"),
     "zeros": (zipped(of_zeros(30_000_000), zipfile.ZIP_DEFLATED), "cms: its shape is (3750000,)"),
-    "records": (zipped(header("|V8", "(5,)") + bytes(40)), "cms: it has no numbers"),
+    "records": (zipped(header("|V8", "(5,)") + bytes(40)), "cms: it has no real numbers"),
     "encrypted": (with_flag(zipped(CMS), 6, 1), "cms: the file is encrypted"),
     "another method": (with_flag(zipped(CMS), 8, 97), "cms: the compression is none of NumPy"),
     "LZMA": (zipped(CMS, zipfile.ZIP_LZMA), "cms: the compression is none of NumPy"),

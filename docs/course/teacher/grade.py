@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from mistakes import mistakes
+from mistakes import PERCENT, mistakes
 from solution import (
     all_partition_rates,
     equal_error_rates,
@@ -194,7 +194,7 @@ def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
             text = f"its shape is {shape}: too many numbers to be read"[:150]
             return np.array(text, dtype=object)
         if dtype.kind not in "biufUS" or dtype.itemsize > 128:
-            return np.array("it has no numbers", dtype=object)
+            return np.array("it has no real numbers", dtype=object)
         file.seek(0)
         return np.lib.format.read_array(file, allow_pickle=False)
     except Exception:  # numpy and zipfile raise errors of many kinds
@@ -334,9 +334,11 @@ def what_is_wrong(
         return f"the shape is {answer.shape}: it should be {expected.shape}"
     if expected.dtype.kind == "f" and answer.dtype.kind in "biu":
         return "these are whole numbers: the decimals are missing"
-    for decimals in (1, 2, 3):
-        if are_equal(answer, expected.round(decimals)).all():
-            return f"rounded to {decimals} decimals: four are needed"
+    for decimals in range(4):
+        if are_equal(answer, (100 * expected).round(decimals)).all():
+            return PERCENT
+        if decimals and are_equal(answer, expected.round(decimals)).all():
+            return f"rounded to {decimals} decimal{'s' * (decimals > 1)}: four are needed"
     if np.isnan(answer).any():
         return "it contains nan: the mean of an empty array is nan"
     if name == "partition_eer" and are_of_other_partitions(answer, truth):
@@ -344,10 +346,10 @@ def what_is_wrong(
             "these are six people each, others than drawn: another seed of the generator, or order"
         )
     different = ~are_equal(answer, expected)
-    first = tuple(int(i) for i in np.argwhere(different)[0])
+    number, first = different.sum(), tuple(int(i) for i in np.argwhere(different)[0])
     place = f" at [{', '.join(map(str, first))}]" if first else ""
     return (
-        f"{different.sum()} of {different.size} are wrong; the first{place} is "
+        f"{number} of {different.size} {'is' if number == 1 else 'are'} wrong; the first{place} is "
         f"{answer[first]:.6g} in place of {expected[first]:.6g}"
     )
 
@@ -399,7 +401,8 @@ def mistakes_by_row(
     for row, attempts in enumerate(("pairs", "claims")):
         if are_equal(answer[row], expected[row]).all():
             continue
-        for sentence, wrong in known_mistakes:
+        values = f"these are the values of the {('claims', 'pairs')[row]}"
+        for sentence, wrong in [(values, expected[::-1]), *known_mistakes]:
             if wrong.shape == answer.shape and are_equal(answer[row], wrong[row]).all():
                 sentences.append(f"{attempts}: {sentence.removeprefix(f'{attempts}: ')}")
                 break

@@ -24,9 +24,10 @@ import bioeval as be
 Mistake = tuple[str, np.ndarray]
 
 _RATES = ("gar", "far", "frr", "grr")
-_PERCENT = "in per cent: a rate is between 0 and 1"
+PERCENT = "in per cent: a rate is between 0 and 1"
 _DIAGONAL = "the diagonal is counted: an image is compared with itself"
 _ALL_ATTEMPTS = "divided by all attempts: each rate is over the attempts of its own class"
+_COUNTS = "these are numbers of attempts: divide them by all attempts of the class"
 _STRICT = "a distance equal to the threshold is rejected: it is accepted"
 _LARGER = "a distance above the threshold is accepted: the smaller, the closer"
 _GENUINE_TOO = "genuine attempts are counted among the impostor attempts, too"
@@ -90,10 +91,11 @@ def _rates(
             yield f"these are the values of {other.upper()}", right[other]
     yield "the rows are exchanged: pairs come first, then claims", right[name][::-1]
     yield "the axes are exchanged: pairs and claims are the rows", right[name].T
-    yield _PERCENT, 100 * right[name]
+    yield PERCENT, 100 * right[name]
     genuine, impostor = right["genuine_attempts"], right["impostor_attempts"]
     own = genuine if name in ("gar", "frr") else impostor
     yield _ALL_ATTEMPTS, right[name] * (own / (genuine + impostor))[:, None]
+    yield _COUNTS, right[name] * own[:, None]
 
     attempts = [pair_distances(distances, person), claim_distances(distances, person)]
     below = [rates(*(np.nextafter(x, np.inf) for x in row), thresholds)[name] for row in attempts]
@@ -109,7 +111,6 @@ def _rates(
     else:
         mixed = [rates(row[0], np.concatenate(row), thresholds)[name] for row in attempts]
         yield _GENUINE_TOO, np.stack(mixed)
-    yield "claims: these are the rates of the pairs", right[name][[0, 0]]
     fused: tuple[tuple[str, Callable[[np.ndarray], float]], ...] = (
         ("the mean distance decides: it is the nearest image that decides", np.mean),
         ("the farthest image decides: it is the nearest image that decides", np.max),
@@ -157,7 +158,7 @@ def _eer(
 ) -> Iterator[Mistake]:
     far, frr, thresholds = right["far"], right["frr"], right["thresholds"]
     nearest = np.abs(far - frr).round(12).argmin(axis=1)
-    yield _PERCENT, 100 * right["eer"]
+    yield PERCENT, 100 * right["eer"]
     yield "the rows are exchanged: pairs come first, then claims", right["eer"][::-1]
     yield "this is FAR at the nearest threshold: take the mean of FAR and FRR", far[[0, 1], nearest]
     yield "this is FRR at the nearest threshold: take the mean of FAR and FRR", frr[[0, 1], nearest]
@@ -200,7 +201,8 @@ def _identification(
         accepted = nearest[:, None] <= thresholds
         return (accepted[:, :, None] & in_rank[:, None, :]).mean(axis=0)
 
-    yield _PERCENT, 100 * right[name]
+    yield PERCENT, 100 * right[name]
+    yield _COUNTS, len(person) * right[name]
     yield _OWN_MATE, np.ones_like(right[name])
     yield _LONG_RANK, rate(rank + 1)
     yield "each rank is too small by one: the rank of the nearest image is 1", rate(rank - 1)
@@ -279,7 +281,7 @@ def _partition_eer(
         far = of_part["far"] * len(impostor) / total
         return equal_error_rate(far, of_part["frr"] * len(genuine) / total)
 
-    yield _PERCENT, 100 * right["partition_eer"]
+    yield PERCENT, 100 * right["partition_eer"]
     yield (
         "all partitions are the first one: make the generator once, before the loop",
         np.full(len(parts), right["partition_eer"][0]),
@@ -311,6 +313,11 @@ def _partition_eer(
     )
     of_parts = [rates(*x, thresholds) for x in inside]
     yield _BETWEEN, np.array([_interpolated(x["far"], x["frr"]) for x in of_parts])
+    nearest = np.abs(right["far"][0] - right["frr"][0]).round(12).argmin()
+    yield (
+        "at the threshold of all people: each partition has a nearest threshold of its own",
+        np.array([(x["far"][nearest] + x["frr"][nearest]) / 2 for x in of_parts]),
+    )
     pooled = eer_of(*(np.concatenate(x) for x in zip(*inside, strict=True)), thresholds)
     yield (
         "the pairs of all partitions are pooled: each partition has an EER of its own",
