@@ -230,7 +230,7 @@ def _draw_rates_of_points(plot: Display, style: Mapping[str, Any]) -> None:
     far, frr = Style.hues["far"], Style.hues["frr"]
     for name, hue, dash, label in (
         ("far_high", far, ":", say("{far}, upper limit at {level:rate}", level=level)),
-        ("far", far, Style.dash(far), say("{far}, over {over}", over=ds.attrs["assured_over"])),
+        ("far", far, Style.dash(far), say("{far}, over impostor attempts")),
         ("frr", frr, Style.dash(frr), say("{frr}")),
     ):
         rates = ds[f"point_{name}"].values

@@ -239,8 +239,6 @@ class RateCurve(NamedTuple):
     rate: np.ndarray  # increasing, from 0 to 1
     low: np.ndarray
     high: np.ndarray
-    trials: np.ndarray = np.empty(0)  # effective number of attempts; empty if unknown
-    raised: np.ndarray = np.empty(0)  # rate with people counted twice, for `high`; or empty
 
     @classmethod
     def from_columns(
@@ -270,7 +268,7 @@ class RateCurve(NamedTuple):
         low, high = exact(rate, trials, level)[0], exact(upper, trials, level)[1]
         # Limits rise with the rates: low limits are lowered, high limits are raised.
         low = np.minimum.accumulate(low[::-1])[::-1]
-        return cls(rate, low, np.maximum.accumulate(high), trials, upper)
+        return cls(rate, low, np.maximum.accumulate(high))
 
     @classmethod
     def from_replicates(

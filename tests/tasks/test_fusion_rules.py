@@ -2,7 +2,6 @@
 
 import itertools
 import statistics
-from functools import partial
 
 import numpy as np
 import pytest
@@ -166,8 +165,6 @@ def test_folds_a_study_and_a_comparison_say_so_too():
         (be.open_set, 'rank_unit="subject"'),
         (be.closed_set, 'rank_unit="subject"'),
         (be.ranks, 'rank_unit="subject"'),
-        (be.study_threshold, 'task="open_set"'),
-        (partial(be.study_threshold, task="open_set"), 'rank_unit="subject"'),
         (lambda scores, fusion: be.compare(scores, scores, fusion=fusion), 'rank_unit="subject"'),
     ],
 )

@@ -161,7 +161,7 @@ def check_command(run: Run, data: str, second: str | None = None, **options: Any
     subjects.
 
     The exit code is 1 if an error is found that makes results misleading, or by --fail-if, as
-    "warnings > 0" or "count@check=duplicates > 0"; 0 otherwise.
+    "warnings > 0" or "count@check=zero-distance > 0"; 0 otherwise.
     """
     from bioeval.cli.running import Extras
     from bioeval.studies.check import check_data
