@@ -92,7 +92,7 @@ def test_no_public_object_shows_an_address():
         be.datasets.faces(),
         be.plot.roc(be.verification(scores)),
         be.plot.matrix(scores),
-        be.stats.IntervalMethod("subject-bootstrap", random_state=drawn),
+        be.stats.IntervalMethod("people", random_state=drawn),
         be.stats.people_counts(scores, [1.0]),
         be.stats.nadeau_bengio([0.1, 0.2], **sizes),
         be.partition.LeaveOneGroupOut("session"),

@@ -9,7 +9,7 @@ counts by person              :func:`people_counts`, for rates of your own
 
 ``docs/uncertainty.md`` says which to use. Results have intervals on request:
 ``be.verification(scores, interval="people")``; an :class:`IntervalMethod` in place of the name has
-another confidence, and for ``"subject-bootstrap"`` another number of replicates or seed.
+another confidence, or leaves out the values of a column, such as sessions, in place of people.
 """
 
 import lazy_loader

@@ -25,15 +25,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.results.dataset import VariableParts
-    from bioeval.stats.limits import Limits, RateCurve, Sample
+    from bioeval.stats.limits import Limits
 
-#: Methods that leave out people in turn, or draw people with replacement.
-PeopleName = Literal["people", "subject-bootstrap"]
-BY_PEOPLE: tuple[PeopleName, ...] = get_args(PeopleName)
-PEOPLE, BOOTSTRAP = BY_PEOPLE
+#: The method that leaves out people in turn.
+PEOPLE = "people"
 
 #: Methods of an interval. Only the last two assume independent attempts.
-IntervalName = Literal[PeopleName, "wilson", "clopper-pearson"]
+IntervalName = Literal["people", "wilson", "clopper-pearson"]
 METHODS: tuple[IntervalName, ...] = get_args(IntervalName)
 
 # With fewer people, intervals by people are clearly too narrow.
@@ -57,10 +55,9 @@ class IntervalMethod:
     confidence : float
         Two-sided confidence of the intervals. Above 0 and below 1.
     replicates : int
-        Number of bootstrap replicates. At least 100.
+        Number of times that :func:`bioeval.compare` draws people again. At least 100.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
-        Seed of a bootstrap. The same integer gives the same intervals on every platform; all tasks
-        of an evaluation have the same replicates.
+        Seed of these draws. The same integer gives the same limits on every platform.
     unit : str, optional
         Column of metadata whose values are left out in turn, in place of people: people who share a
         session, a device or an operator are not independent. People who share a value, also through
@@ -75,10 +72,10 @@ class IntervalMethod:
     --------
     >>> import bioeval as be
     >>> scores = be.simulate(30, 4, random_state=1)
-    >>> method = be.stats.IntervalMethod("subject-bootstrap", confidence=0.9, random_state=7)
+    >>> method = be.stats.IntervalMethod("people", confidence=0.9)
     >>> ds = be.verification(scores, interval=method)
     >>> ds.attrs["confidence"], ds.attrs["interval_method"]
-    (0.9, 'subject-bootstrap')
+    (0.9, 'people')
     """
 
     CONFIDENCE: ClassVar[float] = CONFIDENCE  # the default
@@ -108,7 +105,7 @@ class IntervalMethod:
 
     @cached_property
     def seed(self) -> np.random.SeedSequence:
-        """The seed of replicates."""
+        """The seed of draws."""
         return seed_sequence(self.random_state)
 
     def _with(self, **changes: Any) -> IntervalMethod:
@@ -117,14 +114,9 @@ class IntervalMethod:
         return changed
 
     @property
-    def resamples(self) -> bool:
-        """Whether the method draws subjects with replacement."""
-        return self.method == BOOTSTRAP
-
-    @property
     def by_subject(self) -> bool:
         """Whether the method needs the subjects of the attempts."""
-        return self.method in BY_PEOPLE
+        return self.method == PEOPLE
 
     @property
     def for_new_people(self) -> IntervalMethod:
@@ -137,9 +129,9 @@ class IntervalMethod:
         return self._with(about="this gallery")
 
     def weights(self, subjects: int, no_person: np.ndarray | None = None) -> np.ndarray:
-        """Return the weights of subjects in the data and in each replicate, (subjects, columns).
+        """Return the weights of subjects in the data and in each draw, (subjects, columns).
 
-        They are drawn once for all tasks of an evaluation.
+        They are drawn once for all systems of a comparison.
         """
         from bioeval.stats.weighted_sums import resampled
 
@@ -155,17 +147,6 @@ class IntervalMethod:
     @cached_property
     def _weights(self) -> dict[tuple[int, bytes | None], np.ndarray]:
         return {}
-
-    def rate_curve(self, columns: np.ndarray, sample: Sample, *, raised: bool = False) -> RateCurve:
-        """Return the limits of a rate along its curve, from columns by this method.
-
-        The arguments are explained in :meth:`bioeval.stats.limits.RateCurve.from_columns`.
-        """
-        from bioeval.stats.limits import RateCurve
-
-        if self.resamples:
-            return RateCurve.from_replicates(columns, sample.units, self.confidence)
-        return RateCurve.from_columns(columns, sample, self.confidence, raised=raised)
 
     def independent_limits(self, errors: np.ndarray, attempts: int) -> Limits:
         """Return limits of rates of independent attempts; NaN where `errors` is NaN."""
@@ -223,7 +204,7 @@ class IntervalMethod:
         """Return a message if groups of people are left out in turn, in place of each person."""
         from bioeval.stats.weighted_sums import GROUPS
 
-        if self.resamples or people <= GROUPS:
+        if people <= GROUPS:
             return []
         return [Message("left-out-in-groups", subjects=people, groups=GROUPS)]
 
@@ -234,15 +215,12 @@ class IntervalMethod:
         if self.by_subject:
             unit = self.unit or "people"
             about = "new people"
-        attrs: dict[str, str | int | float] = {
+        return {
             "interval_method": self.method,
             "confidence": self.confidence,
             "interval_unit": unit,
             "interval_for": self.about or about,
         }
-        if self.resamples:
-            attrs["replicates"] = self.replicates
-        return attrs
 
 
 def interval_of(

@@ -93,7 +93,7 @@ from bioeval.showing.messages import warns_of_doubts
 from bioeval.showing.text import Text, labelled
 from bioeval.stats.error_curves import curve_measures
 from bioeval.stats.limits import student
-from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
+from bioeval.stats.options import PEOPLE, IntervalMethod, required_interval
 from bioeval.stats.repeated import attrs_of_interval
 from bioeval.stats.search_attempts import FEWEST
 from bioeval.stats.search_columns import SearchColumns
@@ -241,6 +241,9 @@ COMPARISON = {
     **{f"MEASURE_{name}": about for name, about in STATISTICS.items()},
 }
 
+
+#: The method of limits of differences of quantiles, for which people are drawn again.
+BOOTSTRAP = "subject-bootstrap"
 
 #: The population that limits hold for, if people are left out as probes and in the gallery.
 NEW_PEOPLE = "new people"

@@ -46,7 +46,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.sampled import is_symmetric
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.aggregate import aggregate
-from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval
+from bioeval.stats.options import PEOPLE, IntervalMethod, required_interval
 from bioeval.studies.assurance import (
     ASSURED,
     JudgedAttempts,
@@ -331,7 +331,7 @@ def study_threshold(
         Number of random divisions into folds.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         Seed of the divisions.
-    interval : {"people", "subject-bootstrap"} or :class:`bioeval.stats.IntervalMethod`
+    interval : {"people"} or :class:`bioeval.stats.IntervalMethod`
         Intervals of the rates at the threshold itself; the other intervals have the same
         confidence.
     assure : float, optional
@@ -418,7 +418,7 @@ def study_threshold(
             )
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
-    method = required_interval(interval, BY_PEOPLE, takes_unit=True)
+    method = required_interval(interval, (PEOPLE,), takes_unit=True)
     splitter = splitter_of_study(scores, folds, repeats, random_state)
     are_people_divided = divides_people(scores)
     has_people = knows_people(scores)
@@ -482,8 +482,6 @@ def study_threshold(
     attrs: dict[str, Any] = {x: in_folds.attrs[x] for x in _FOLD_ATTRIBUTES if x in in_folds.attrs}
     attrs["chosen_on"] = "given" if rule.name == "fixed" else _CHOSEN_ON_ALL
     attrs["divided"] = "subjects" if are_people_divided else "pairs"
-    if method.resamples:
-        attrs["replicates"] = method.replicates
     is_assured = False
     if assure is not None:
         assured, refusal = assured_threshold(

@@ -288,13 +288,11 @@ def test_json_has_the_rates_at_thresholds(scores, capsys):
         "--thresholds",
         "1.5,2.5",
         "--interval",
-        "subject-bootstrap",
-        "--replicates",
-        "100",
+        "people",
     )
     assert run("run", scores, "--json", *arguments) == 0
     document = json.loads(capsys.readouterr().out)
-    options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
+    options = {"interval": "people"}
     tree = be.evaluate(be.load(scores), thresholds=[1.5, 2.5], **options)
     for task in ("verification/single", "verification/multi", "open_set"):
         truth = tree[task].to_dataset()

@@ -162,6 +162,6 @@ def test_what_is_no_measure(given, says):
 
 def test_limits_of_people_drawn_again_are_within_the_bounds_around_the_value(systems):
     add_youden()
-    drawn = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    drawn = "people"
     ds = be.verification(systems[0], interval=drawn)
     assert -1 < ds.max_youden_low < ds.max_youden < ds.max_youden_high < 1

@@ -68,27 +68,6 @@ def test_binomial_limits_are_those_of_scipy(errors, attempts, confidence):
 # ------------------------------------------------------------------------- people
 
 
-@pytest.mark.parametrize("rate", ["frr", "far"])
-def test_other_draws_of_scipy_give_nearly_the_same_percentiles(rate, scores, threshold, request):
-    errors, attempts = request.getfixturevalue("genuine" if rate == "frr" else "impostor")
-    method = be.stats.IntervalMethod("subject-bootstrap", replicates=5000)
-    ds = be.verification(scores, thresholds=[threshold], interval=method)
-
-    def rate_of(people, axis):
-        people = people.astype(int)
-        if errors.ndim == 1:
-            return errors[people].sum(axis=axis) / attempts[people].sum(axis=axis)
-        pairs = people[..., :, None], people[..., None, :]  # a person and its copy have none
-        return errors[pairs].sum(axis=(-2, -1)) / attempts[pairs].sum(axis=(-2, -1))
-
-    scipy_result = scipy.stats.bootstrap(
-        (np.arange(PEOPLE),), rate_of, n_resamples=5000, method="percentile", batch=500,
-        rng=np.random.default_rng(1),
-    ).confidence_interval  # fmt: skip
-    limits = ds[f"{rate}_low"].item(), ds[f"{rate}_high"].item()
-    np.testing.assert_allclose(limits, scipy_result, rtol=0.05)
-
-
 @pytest.mark.slow
 def test_limits_of_frr_are_nearly_those_of_a_model_clustered_by_person(scores, threshold, genuine):
     optional_import("statsmodels")

@@ -27,12 +27,10 @@ PLOTS = {
     "ranked_lists": lambda i: lists(),
 }
 VARIABLES = {
-    "re-identification": lambda: be.reid(
-        queries(), per_query=True, rank_k=3, interval="subject-bootstrap"
-    ),
+    "re-identification": lambda: be.reid(queries(), per_query=True, rank_k=3, interval="people"),
     "GOM": lambda: be.gom(
         queries(),
         per_query=True,
-        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
+        interval="people",
     ),
 }

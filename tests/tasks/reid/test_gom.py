@@ -95,7 +95,7 @@ def test_thresholds_and_limits_of_similarities_are_in_their_unit():
     sides = {"probe_meta": distances.probe_meta, "gallery_meta": distances.gallery_meta}
     labels = distances.probe_labels, distances.gallery_labels
     similar = be.Scores(-distances.values, *labels, kind="similarity", **sides)
-    interval = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    interval = "people"
     options = {"scaled": False, "budget": 5, "interval": interval}
     expected = be.gom(distances, thresholds=taus, **options)
     of_similarities = be.gom(similar, thresholds=-taus[::-1], **options)
@@ -122,7 +122,7 @@ def test_the_card_gives_what_the_function_gives():
     alone = be.gom(scores, convention=CARD)
     assert result.equals(alone) and result.equals(be.gom(scores, max_rank=20))
     assert result.attrs["convention"] == result.attrs["protocol"] == CARD
-    options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
+    options = {"interval": "people"}
     limits = be.evaluate(scores, CARD, **options)["gom"].to_dataset()
     assert "mrep_area_low" in limits
     assert limits.equals(be.gom(scores, convention=CARD, **options))
