@@ -1,6 +1,6 @@
 """A naive implementation of ``bioeval.tracking``, written from the definitions alone.
 
-Plain loops over rows ``(camera, frame, id, left, top, width, height, flag, class)``; every matching
+Plain loops over rows ``(frame, id, left, top, width, height, flag, class)``; every matching
 of a frame is tried, but for HOTA, where scipy assigns. Nothing here imports ``bioeval``. For a few
 boxes in a few frames.
 """
@@ -22,7 +22,7 @@ class TieError(Exception):
 
 def overlap(a: Sequence[Any], b: Sequence[Any]) -> Fraction:
     """Intersection over union, exactly."""
-    al, a_top, aw, ah, bl, bt, bw, bh = (Fraction(x) for x in (*a[3:7], *b[3:7]))
+    al, a_top, aw, ah, bl, bt, bw, bh = (Fraction(x) for x in (*a[2:6], *b[2:6]))
     wide = min(al + aw, bl + bw) - max(al, bl)
     high = min(a_top + ah, bt + bh) - max(a_top, bt)
     if wide <= 0 or high <= 0:
@@ -81,17 +81,17 @@ def tracking(
     """Counts and rates (as fractions, None where there is nothing to divide by)."""
     least = Fraction(iou)
     most_first = pairing == "last-known"
-    units = sorted({tuple(row[:2]) for row in [*truth, *result]})
+    units = sorted({row[0] for row in [*truth, *result]})
 
     def counts(row: Sequence[Any]) -> bool:
-        if ignored in DISTRACTORS and row[8] >= 1 and row[8] != 1:
+        if ignored in DISTRACTORS and row[7] >= 1 and row[7] != 1:
             return False
-        return row[7] != 0
+        return row[6] != 0
 
     def removes(row: Sequence[Any]) -> bool:
         if ignored == "count" or counts(row):
             return False
-        return ignored == "remove" or row[8] in DISTRACTORS[ignored]
+        return ignored == "remove" or row[7] in DISTRACTORS[ignored]
 
     tp = fn = fp = idsw = removed = left_out = 0
     total = Fraction(0)
@@ -102,18 +102,11 @@ def tracking(
     switches: dict[Any, int] = {}
     in_common: dict[Any, int] = {}
     identities: dict[Any, int] = {}
-    number, camera = 0, None
+    number = 0
     evaluated: list[tuple[list[Any], list[Any]]] = []
     for unit in units:
-        if unit[0] != camera:
-            camera, before = unit[0], {}
-            number += 1
-        targets_here = sorted(
-            (row for row in truth if tuple(row[:2]) == unit), key=lambda row: row[2]
-        )
-        boxes_here = sorted(
-            (row for row in result if tuple(row[:2]) == unit), key=lambda row: row[2]
-        )
+        targets_here = sorted((row for row in truth if row[0] == unit), key=lambda row: row[1])
+        boxes_here = sorted((row for row in result if row[0] == unit), key=lambda row: row[1])
         if any(removes(row) for row in targets_here):
             pairs = best(possible_pairs(targets_here, boxes_here, least), most_first)
             removed_boxes = {j for i, j in pairs if removes(targets_here[i])}
@@ -123,10 +116,10 @@ def tracking(
         targets_here = [row for row in targets_here if counts(row)]
         evaluated.append((targets_here, boxes_here))
         for row in boxes_here:
-            identities[row[2]] = identities.get(row[2], 0) + 1
+            identities[row[1]] = identities.get(row[1], 0) + 1
         possible = possible_pairs(targets_here, boxes_here, least)
         for i, j in possible:
-            key = targets_here[i][2], boxes_here[j][2]
+            key = targets_here[i][1], boxes_here[j][1]
             in_common[key] = in_common.get(key, 0) + 1
 
         matching = []
@@ -134,7 +127,7 @@ def tracking(
         for i, row in enumerate(targets_here):
             for j, box in enumerate(boxes_here):
                 free = all(b != j for _, b in matching)
-                if memory.get(row[2]) == box[2] and (i, j) in possible and free:
+                if memory.get(row[1]) == box[1] and (i, j) in possible and free:
                     matching.append((i, j))
         left = {
             (i, j): value
@@ -147,11 +140,11 @@ def tracking(
             number += 1
             before = {}
         for i, row in enumerate(targets_here):
-            target = row[2]
+            target = row[1]
             matched_frames.setdefault(target, []).append(i in matched)
             switches.setdefault(target, 0)
             if i in matched:
-                identity = boxes_here[matched[i]][2]
+                identity = boxes_here[matched[i]][1]
                 if target in last and last[target] != identity:
                     switches[target] += 1
                 last[target] = before[target] = identity
@@ -219,14 +212,14 @@ def hota(frames: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> dict[str, Any
     ]
     for (truth_boxes, result_boxes), table in zip(frames, overlaps, strict=True):
         for row in truth_boxes:
-            target_boxes[row[2]] = target_boxes.get(row[2], 0) + 1
+            target_boxes[row[1]] = target_boxes.get(row[1], 0) + 1
         for row in result_boxes:
-            identity_boxes[row[2]] = identity_boxes.get(row[2], 0) + 1
+            identity_boxes[row[1]] = identity_boxes.get(row[1], 0) + 1
         for i, target in enumerate(truth_boxes):
             for place, box in enumerate(result_boxes):
                 if table[i][place] > 0:
                     union = sum(table[i]) + sum(row[place] for row in table) - table[i][place]
-                    key = target[2], box[2]
+                    key = target[1], box[1]
                     in_common[key] = in_common.get(key, 0) + float(table[i][place] / union)
 
     matches = []  # target, identity and overlap of each
@@ -234,13 +227,13 @@ def hota(frames: Sequence[tuple[Sequence[Any], Sequence[Any]]]) -> dict[str, Any
         score = np.zeros((len(truth_boxes), len(result_boxes)))
         for i, target in enumerate(truth_boxes):
             for place, box in enumerate(result_boxes):
-                common_frames = in_common.get((target[2], box[2]), 0)
+                common_frames = in_common.get((target[1], box[1]), 0)
                 alignment = common_frames / (
-                    target_boxes[target[2]] + identity_boxes[box[2]] - common_frames
+                    target_boxes[target[1]] + identity_boxes[box[1]] - common_frames
                 )
                 score[i, place] = alignment * table[i][place]
         for i, place in zip(*linear_sum_assignment(score, maximize=True), strict=True):
-            matches.append((truth_boxes[i][2], result_boxes[place][2], table[i][place]))
+            matches.append((truth_boxes[i][1], result_boxes[place][1], table[i][place]))
 
     boxes, found_boxes = sum(target_boxes.values()), sum(identity_boxes.values())
     measures = "hota deta assa detre detpr assre asspr loca"

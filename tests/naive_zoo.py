@@ -37,14 +37,6 @@ def mean(distances: Sequence[Any]) -> float:
     return float(sum(finite) / len(finite)) if finite else math.nan
 
 
-def gini(counts: Sequence[int]) -> float:
-    """``sum_ij |x_i - x_j| / (2 n^2 mean)``; NaN without errors."""
-    if not sum(counts):
-        return math.nan
-    total = sum(abs(a - b) for a in counts for b in counts)
-    return float(Fraction(total) / (2 * len(counts) ** 2) / Fraction(sum(counts), len(counts)))
-
-
 def fewest_with_half(counts: Sequence[int]) -> int:
     """The fewest counts that add up to at least half of all; 0 without errors."""
     largest_first = sorted(counts, reverse=True)
@@ -88,15 +80,8 @@ def statistics(found: Sequence[Attempt], people: Sequence[Any], threshold: Any) 
             put(("attempts", error), len(part))
             put(("rate", error), ratio(number, len(part)))
             put(("share", error), ratio(number, len(wrong)))
-            attempts_of_class = genuine if error == "fr" else impostor
-            attempts_without = [a for a in attempts_of_class if subject not in (a.probe, a.claimed)]
-            put(
-                ("rate_without", error),
-                ratio(sum(a in wrong for a in attempts_without), len(attempts_without)),
-            )
     for error in ("fr", "fa_as_probe", "fa_as_claimed"):
         numbers = by_subject["errors", error], by_subject["attempts", error]
-        out["gini", error] = gini([x for x, n in zip(*numbers, strict=True) if n])
         out["half_of_errors", error] = fewest_with_half(numbers[0])
         out["all_errors", error], out["all_attempts", error] = map(sum, numbers)
     return out | by_subject

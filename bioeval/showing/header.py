@@ -228,18 +228,10 @@ _FACTS: tuple[tuple[str, str, Wording], ...] = (
     ("Partition", "splitter", _partition),
     ("Experiment", "experiment", "{experiment}"),
     ("Threshold", "chosen_on", _threshold),
-    ("Thresholds", "thresholds_of_systems", "{thresholds_of_systems:name}"),
     (
         "Costs",
         "cost_miss",
         "a miss costs {cost_miss:digits 6} and a false accept {cost_false_accept:digits 6}",
-    ),
-    (
-        "Cameras",
-        "pairing",
-        lambda attrs: (
-            f"{attrs['cameras']} with common identities" if attrs.get("cameras", 1) > 1 else ""
-        ),
     ),
     ("Classes", "classes_evaluated", _classes),
     (

@@ -351,9 +351,6 @@ one-subject-left-out!: {far} at {subjects:count subjects} is undefined: an enrol
 # Tracking
 results-without-truth!: skipped, as there is no ground truth: {number:count results}, such as
     {names:names}; compare the names of both sides
-cameras-of-one-side!: the {other} lacks {number:count cameras} of the {side} ({cameras:names}),
-    whose {boxes:count boxes} count as {counted_as}; compare the numbers of the cameras, or leave
-    these out of both
 no-boxes!: the {side} has no box to evaluate
 no-matches!: no box of the result overlaps a target by {iou:digits 6}; compare the coordinates
     (left, top, width and height in pixels) and the frame numbers (from 1) of both sides

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -37,7 +37,6 @@ from bioeval.base.errors import (
     Message,
     ProtocolError,
     backquoted,
-    counted,
     enumerated,
     message_attrs,
     messages_of,
@@ -49,7 +48,7 @@ from bioeval.counting.left_out import LeftOut
 from bioeval.counting.threshold_rules import PointsWanted, Rule
 from bioeval.counting.thresholds import FAR_TARGETS, check_targets, to_internal
 from bioeval.counting.verification import Verified, count
-from bioeval.protocol.fields import ImpostorProbes, RankUnit, Ties, in_lecture_words
+from bioeval.protocol.fields import ImpostorProbes, RankUnit, Ties
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import assembled
@@ -65,7 +64,6 @@ from bioeval.results.support import (
     support_messages,
 )
 from bioeval.results.variables import (
-    ADDED,
     COORDINATES,
     QUERY_MEANS,
     SUPPORTED,
@@ -130,18 +128,6 @@ AT_THRESHOLD = {
     for name in ("frr", "far")
 }
 
-#: The same rates, each system at a threshold of its own.
-AT_THRESHOLDS = {
-    f"{name}_at_thresholds": replace(
-        VARIABLES[name],
-        name=f"{name}_at_thresholds",
-        label=f"{{{name}}} at the threshold of each system",
-        dims=(),
-        threshold="",
-    )
-    for name in ("frr", "far")
-}
-
 #: CMS at a rank.
 CMS_AT_RANK = replace(VARIABLES["cms"], label="{cms}({rank})")
 
@@ -158,7 +144,6 @@ _NUMBERS: dict[str, tuple[str, float | None]] = {
     **dict.fromkeys(("cms", "cmc"), ("a rank", 5)),
     "dir": ("a rank", None),  # of results over folds
     **dict.fromkeys(AT_THRESHOLD, ("a threshold", 0.5)),
-    **dict.fromkeys(AT_THRESHOLDS, ("a threshold for each system", 0.5)),
 }
 
 # Number of groups of people: a function of the scores is computed anew without each group.
@@ -295,8 +280,6 @@ def compare(
         - ``"far_at_frr=0.01"``, ``"eer_hull"``, ``"min_dcf=0.01"`` (at a prior),
           ``"frr_at_threshold=0.4"``, ``"far_at_threshold=0.4"``, and the best values of
           :func:`bioeval.scalar`
-        - ``"frr_at_thresholds=0.4:7.2"``, ``"far_at_thresholds=0.4:7.2"``: a threshold for each
-          system, in their order
         - ``"recognition_rate"``, ``"dir_at_far=0.01"``
         - with a protocol: ``"cmc=10"`` and the means over queries
         - a :class:`bioeval.Measure`, or a function of scores that returns a number of which less is
@@ -437,18 +420,12 @@ def compare(
         )
     wanted = WantedMeasures.parse(measures, far_numbers, frr_numbers, retrieval=rules is not None)
 
-    def measure(scores: Scores, place: int) -> MeasuredSystem:
+    def measure(scores: Scores) -> MeasuredSystem:
         if rules is not None:
             return by_queries(scores, rules, wanted, method)
-        return by_attempts(scores, wanted, search, method, place)
+        return by_attempts(scores, wanted, search, method)
 
     by_name = _by_name(a, b)
-    for x in wanted.chosen or ():
-        if x.thresholds and len(x.thresholds) != len(by_name):
-            raise DataError(
-                f"`measures` has {counted(len(x.thresholds), 'thresholds')} in {x.name} for "
-                f"{counted(len(by_name), 'systems')}; expected a threshold for each system"
-            )
     with rows_reported():
         at_one_threshold = any(wanted.numbers(name) for name in AT_THRESHOLD)
         systems = _measure_all(by_name, measure, rules, protocol, at_one_threshold)
@@ -490,14 +467,6 @@ def compare(
         "systems_compared": len(systems.measured),
         "least_discordant": least_discordant(method.confidence),
     }
-    names = [*systems.measured]
-    chosen = {x.thresholds: None for x in wanted.chosen or () if x.thresholds}
-    texts = (
-        ", ".join(f"{name} {x:.12g}" for name, x in zip(names, thresholds, strict=True))
-        for thresholds in chosen
-    )
-    if words := "; ".join(texts):
-        attrs["thresholds_of_systems"] = words
     messages = [*wanted.notes(), *_messages(systems, wanted, {x.name for x in compared}, method)]
     comparison = comparison_dataset(list(systems.measured), compared, attrs, messages)
     if measures is not None or far_targets is not None:
@@ -557,7 +526,7 @@ class _MeasuredSystems(NamedTuple):
 
 def _measure_all(
     systems: Mapping[str, System],
-    measure: Callable[[Scores, int], MeasuredSystem],
+    measure: Callable[[Scores], MeasuredSystem],
     rules: Convention | None,
     protocol: Any,
     at_one_threshold: bool,
@@ -579,7 +548,7 @@ def _measure_all(
         fingerprints: list[str] = []
         names_of: dict[Message, list[str]] = {}
         numbers_left_out: dict[str, dict[str, int]] = {}
-        for place, (name, system) in enumerate(systems.items()):
+        for name, system in systems.items():
             try:
                 scores = system() if callable(system) and not isinstance(system, Scores) else system
                 if not isinstance(scores, Scores):
@@ -607,7 +576,7 @@ def _measure_all(
                 if not is_complete:
                     continue
                 with rows_reported_to(reporter()):
-                    measured[name] = measure(scores, place)
+                    measured[name] = measure(scores)
                 messages = [*notes_on_scores(scores), *measured[name].messages]
                 if rules is not None:
                     about = Candidates(scores, rules).about()
@@ -680,7 +649,6 @@ class Wanted(NamedTuple):
     name: str
     at: float | None = None  # its target, prior, threshold or rank
     function: Measure | None = None  # a measure of scores, None of all other measures
-    thresholds: tuple[float, ...] = ()  # a threshold for each system
 
 
 def _wanted(measure: Any, known: Sequence[str]) -> Wanted:
@@ -700,8 +668,9 @@ def _wanted(measure: Any, known: Sequence[str]) -> Wanted:
         name = name if name.isidentifier() else "measure"  # a lambda has no name
         return Wanted(name, function=Measure(name, measure))
 
-    text = _as_named(require_text("measures", measure), known)
-    name, equals, number = text.partition("=")
+    name, equals, number = require_text("measures", measure).casefold().partition("=")
+    name = name.replace("-", "_")
+    text = name + equals + number
     if name in QUERY_MEANS and name not in known:
         raise DataError(
             f"`measures` has {name}, a measure of re-identification; give "
@@ -717,16 +686,6 @@ def _wanted(measure: Any, known: Sequence[str]) -> Wanted:
                 f"`measures` has {name}, which needs {noun}; expected as in {name}={example}"
             )
         return Wanted(name)
-    if name in AT_THRESHOLDS:
-        try:
-            thresholds = tuple(map(float, number.split(":")))
-        except ValueError:
-            thresholds = ()
-        if not thresholds or not np.isfinite(thresholds).all():
-            raise DataError(
-                f"`measures` has {received(text)}; expected {noun} behind =, as in {name}=0.4:7.2"
-            )
-        return Wanted(name, thresholds=thresholds)
     is_percentage = number.endswith("%")
     try:
         value = float(number.removesuffix("%")) / (100 if is_percentage else 1)
@@ -746,23 +705,6 @@ def _wanted(measure: Any, known: Sequence[str]) -> Wanted:
         expected = expected.replace("a rank", "a whole number from 1")
         raise DataError(f"`measures` has {received(text)}; expected {expected}")
     return Wanted(name, value)
-
-
-def _as_named(text: str, known: Iterable[str]) -> str:
-    """Return a measure as ``name=number``; it may be written as in tables: ``FRR at FAR 1 %``."""
-    # Tables may have an older name behind the label, such as (FMR100).
-    folded = re.sub(r" \(\w+\)$", "", " ".join(text.casefold().split()))
-    for name in known:
-        scalar = {**AT_THRESHOLD, "cms": CMS_AT_RANK}.get(name)
-        scalar = scalar or ADDED.get(name) or VARIABLES.get(name)
-        if scalar is not None:
-            places = dict.fromkeys(("target", "prior", "threshold", "rank"), "NUMBER")
-            label = re.escape(in_lecture_words(scalar.label, **places).casefold())
-            if match := re.fullmatch(label.replace("number", r"([\d.e-]+(?: ?%)?)"), folded):
-                return "=".join((name, *(number.replace(" ", "") for number in match.groups())))
-    name, equals, number = folded.partition("=")
-    by_folded = {x.casefold().replace("_", "-"): x for x in known}
-    return by_folded.get(name.replace("_", "-"), name) + equals + number
 
 
 @dataclass(frozen=True)
@@ -789,7 +731,7 @@ class WantedMeasures:
             measures = [measures]
         names = ["cmc", *QUERY_MEANS]
         if not retrieval:
-            names = [*(x.name for x in curve_measures()), *AT_THRESHOLD, *AT_THRESHOLDS]
+            names = [*(x.name for x in curve_measures()), *AT_THRESHOLD]
             names += IDENTIFICATION
         chosen = [_wanted(measure, names) for measure in measures]
         if not chosen:
@@ -830,23 +772,18 @@ class WantedMeasures:
         """Return the targets, thresholds or ranks at which a measure is asked for, in order."""
         return [x.at for x in self.chosen or () if x.name == name and x.at is not None]
 
-    def of_system(self, place: int) -> dict[str, float]:
-        """Return the threshold of a system by each measure at a threshold of each system."""
-        return {x.name: x.thresholds[place] for x in self.chosen or () if x.thresholds}
-
     def notes(self) -> list[Message]:
         """Return a message on each threshold at which only one of FRR and FAR is compared."""
-        rates: dict[tuple[Any, ...], list[str]] = {}
+        rates: dict[float | None, set[str]] = {}
         for x in self.chosen or ():
-            if x.name in AT_THRESHOLD or x.name in AT_THRESHOLDS:
-                rates.setdefault((x.at, x.thresholds), []).append(x.name)
+            if x.name in AT_THRESHOLD:
+                rates.setdefault(x.at, set()).add(x.name)
         notes = []
-        for (at, thresholds), names in rates.items():
-            if len({*names}) == 1:
-                rate, _, end = names[0].partition("_")
+        for at, names in rates.items():
+            if len(names) == 1:
+                rate, _, end = names.pop().partition("_")
                 other = "far" if rate == "frr" else "frr"
-                numbers = ":".join(f"{x:.12g}" for x in thresholds or (at,))
-                about = {"rate": rate, "other": other, "measure": f"{other}_{end}={numbers}"}
+                about = {"rate": rate, "other": other, "measure": f"{other}_{end}={at:.12g}"}
                 notes.append(Message("one-rate-at-threshold", **about))
         return notes
 
@@ -870,13 +807,11 @@ def by_attempts(
     wanted: WantedMeasures,
     search: OpenSet,
     interval: IntervalMethod,
-    place: int = 0,
 ) -> MeasuredSystem:
     """Measure verification, identification and functions of scores, as far as they are defined."""
     require_all_scores(scores)
     verifying = searching = None
-    names = (*(x.name for x in curve_measures()), *AT_THRESHOLD, *AT_THRESHOLDS)
-    own_thresholds = wanted.of_system(place)
+    names = (*(x.name for x in curve_measures()), *AT_THRESHOLD)
     if scores.kind != "order" and wanted.asks(*names):
         priors = sorted(set(wanted.numbers("min_dcf")))
         points = PointsWanted(
@@ -886,8 +821,7 @@ def by_attempts(
             frr_targets=wanted.frr_targets,
             optima=best_values(),
         )
-        at_one = [x for name in AT_THRESHOLD for x in wanted.numbers(name)]
-        thresholds = np.unique([*at_one, *own_thresholds.values()])
+        thresholds = np.unique([x for name in AT_THRESHOLD for x in wanted.numbers(name)])
         verifying = Verified(
             scores, wanted=points, thresholds=thresholds if len(thresholds) else None
         )
@@ -918,9 +852,7 @@ def by_attempts(
     messages: list[Message] = []
     with threads_for(scores):
         if verifying:
-            of_task, messages_of_task = _measured_verification(
-                verifying, wanted, interval, own_thresholds
-            )
+            of_task, messages_of_task = _measured_verification(verifying, wanted, interval)
             measures += of_task
             messages += messages_of_task
             attempts += [verifying.attempts.genuine_attempts, verifying.attempts.impostor_attempts]
@@ -971,7 +903,6 @@ def _measured_verification(
     verified: Verified,
     wanted: WantedMeasures,
     interval: IntervalMethod,
-    own_thresholds: Mapping[str, float],
 ) -> tuple[list[SystemMeasure], list[Message]]:
     """Return the measures of verification, and messages on them.
 
@@ -1039,8 +970,7 @@ def _measured_verification(
             )
 
     # Rates at thresholds that are given.
-    at = [(x, y, {"threshold": y}) for x in AT_THRESHOLD for y in wanted.numbers(x)]
-    for name, threshold, places in [*at, *((x, y, {}) for x, y in own_thresholds.items())]:
+    for name, threshold in ((x, y) for x in AT_THRESHOLD for y in wanted.numbers(x)):
         is_frr = name.startswith("frr")
         distance = float(to_internal(np.array([threshold]), verified.scores.kind)[0])
         far, frr = counted.at_threshold(distance)
@@ -1052,10 +982,10 @@ def _measured_verification(
         messages += beyond_scores(threshold, float(far[0]), float(frr[0]), *following)
         measures.append(
             SystemMeasure(
-                scalar={**AT_THRESHOLD, **AT_THRESHOLDS}[name],
+                scalar=AT_THRESHOLD[name],
                 columns=columns,
                 limits=(float(low), float(high)),
-                places=places,
+                places={"threshold": threshold},
                 own=rejects if is_frr else NONE,
                 shared=NONE if is_frr else accepts,
             )

@@ -98,20 +98,6 @@ def _compared(rate: str, words: str, label: str, attempts: str) -> dict[str, Var
             label=f"{label}, p of a permutation test of equal groups",
             detail="verbose",  # the answer has it
         ),
-        f"{rate}_simultaneous": statistic(
-            f"{words}, with limits that hold for all groups together",
-            "proportion",
-            label=f"{label}, limits for all groups together",
-            detail="verbose",
-            statistic="simultaneous",
-            out_of=attempts,
-        ),
-        f"{rate}_simultaneous_low": Variable(
-            f"lower limit of {words}; the limits hold for all groups together", "proportion"
-        ),
-        f"{rate}_simultaneous_high": Variable(
-            f"upper limit of {words}; the limits hold for all groups together", "proportion"
-        ),
         f"{rate}_letters": Variable(
             f"groups that share a letter are not significantly different in {words}; empty: not "
             "compared",
@@ -253,8 +239,6 @@ def by_group(
         :func:`verification` has. Also the following, in which groups of fewer than 30 subjects
         have no part:
 
-        - ``frr_simultaneous_low`` ... ``far_simultaneous_high``: limits that hold for all groups
-          together
         - ``frr_groups_p``, ``far_groups_p``: p-values by permutation, that people of all groups
           have one distribution
         - ``frr_difference`` over ``group, other_group``: the group minus the other group, with
@@ -780,18 +764,7 @@ def _with_intervals_of_people(
         p_values = {"far": math.nan, "frr": math.nan}
         if is_compared.sum() > 1:
             p_values, notes = _p_values(counts, pairs, is_compared, options)
-        number = int(is_compared.sum())
         for rate, people in compared.items():
-            # Groups have no person in common, so that their rates are independent, and limits of
-            # each at this level hold together (Sidak). A group that is not compared has NaN.
-            level = confidence ** (1 / max(number, 1))
-            ends = [(np.nan, np.nan) if x is None else x.limits(level) for x in people]
-            low, high = np.array(ends).T
-            variables[f"{rate}_simultaneous"] = np.array(
-                [np.nan if x is None else x.rate for x in people]
-            )
-            variables[f"{rate}_simultaneous_low"] = low
-            variables[f"{rate}_simultaneous_high"] = high
             variables[f"{rate}_groups_p"] = np.array(p_values[rate])
             for statistic, values in differences_of_groups(people, confidence).items():
                 variables[f"{rate}_{statistic}"] = values

@@ -199,20 +199,6 @@ ZOO = {
         label="share of all",
         out_of="all_errors",
     ),
-    "rate_without": _rate(
-        "error rate of all attempts without the subject, on either side",
-        iso="FNMR, FMR",
-        dims=_EACH,
-        threshold="threshold",
-        label="rate without the subject",
-        detail="verbose",
-    ),
-    "gini": Variable(
-        "Gini coefficient of the errors over subjects; 0: all have the same number",
-        "1",
-        label="Gini",
-        detail="verbose",
-    ),
     "half_of_errors": Variable(
         "fewest subjects that have half of the errors",
         "subjects",
@@ -252,13 +238,6 @@ ZOO = {
         "p",
         label="p, uncorrected",
         detail="verbose",  # the answer has the corrected conclusion
-    ),
-    "kruskal_p": Variable(
-        "p-value of Kruskal and Wallis for genuine scores by subject; assumes independent "
-        "scores, and rejects far too often where scores share templates",
-        "p",
-        label="p of Kruskal and Wallis (assumes independent scores)",
-        detail="verbose",
     ),
 }
 
@@ -303,9 +282,7 @@ def zoo(
 
         - ``errors``, ``attempts`` and their ``rate``, over ``subject``, too
         - ``share``, over ``subject``, too: the subject's share of all such errors
-        - ``rate_without``, over ``subject``, too: the rate of all attempts without the subject
         - ``all_errors``, ``all_attempts``, ``all_rate``: of all subjects together
-        - ``gini``: the Gini coefficient
         - ``half_of_errors``: the fewest subjects with half of the errors
 
         Over ``animal``: ``animal_count``, ``animal_expected``.
@@ -313,7 +290,7 @@ def zoo(
         Over ``test`` (``"goat"``, ``"wolf"``, ``"lamb"``): ``correlation`` between halves, and its
         p-value ``p``.
 
-        Scalars: ``threshold``, ``non_finite``, and ``kruskal_p``, which assumes independent scores.
+        Scalars: ``threshold`` and ``non_finite``.
 
     Raises
     ------
@@ -344,8 +321,8 @@ def zoo(
     >>> import bioeval as be
     >>> ds = be.zoo(be.simulate(40, 6, random_state=1))
     >>> rejects = ds.sel(error="fr")
-    >>> int(rejects.all_errors), float(rejects.gini.round(2))
-    (44, 0.68)
+    >>> int(rejects.all_errors), int(rejects.half_of_errors)
+    (44, 6)
     >>> rejects.share.to_series().nlargest(2).round(2).to_dict()
     {12: 0.14, 14: 0.09}
     """
@@ -519,21 +496,8 @@ def _errors(attempts: ZooAttempts, people: int) -> Variables:
     all_errors = errors[:, :people].sum(axis=1)
     all_attempts = number[:, :people].sum(axis=1)
 
-    # Without a subject: an impostor attempt has two subjects, and is left out with either of them.
-    own_errors = np.stack([errors[0], errors[1] + errors[2], errors[1] + errors[2]])
-    own_attempts = np.stack([number[0], number[1] + number[2], number[1] + number[2]])
-    total_errors = errors.sum(axis=1)[:, None]
-    total_attempts = number.sum(axis=1)[:, None]
-    rate_without = ratio(total_errors - own_errors, total_attempts - own_attempts)
-
-    gini, half_of_errors = [], []
-    for errors_of, number_of in zip(errors[:, :people], number[:, :people], strict=True):
-        # Gini coefficient, sum_ij |x_i - x_j| / (2 n^2 mean), of the n subjects with an attempt: in
-        # increasing order, x_i is subtracted from n - i counts, and i - 1 counts from it.
-        increasing = np.sort(errors_of[number_of > 0])
-        n = len(increasing)
-        weights = 2 * np.arange(1, n + 1) - n - 1
-        gini.append(float(ratio(weights @ increasing, n * increasing.sum())))
+    half_of_errors = []
+    for errors_of in errors[:, :people]:
         # The fewest subjects with half of the errors: those with most; 0 without an error.
         most_first = np.sort(errors_of)[::-1].cumsum()
         fewest = np.searchsorted(2 * most_first, most_first[-1]) + 1 if most_first[-1] else 0
@@ -544,7 +508,6 @@ def _errors(attempts: ZooAttempts, people: int) -> Variables:
             all_errors=all_errors,
             all_attempts=all_attempts,
             all_rate=ratio(all_errors, all_attempts),
-            gini=gini,
             half_of_errors=half_of_errors,
         ),
         **variables_over(
@@ -552,8 +515,7 @@ def _errors(attempts: ZooAttempts, people: int) -> Variables:
             errors=errors,
             attempts=number,
             rate=ratio(errors, number),
-            share=ratio(errors, total_errors),
-            rate_without=rate_without,
+            share=ratio(errors, errors.sum(axis=1)[:, None]),
         ),
     }
 
@@ -576,15 +538,7 @@ def _tests(
         "wolf": opponents_test(*wolves, permutations, Stream(seed, 2)),
         "lamb": opponents_test(*lambs, permutations, Stream(seed, 3)),
     }
-    # The test of Kruskal and Wallis; NaN for one subject or one score.
-    kruskal_p = math.nan
-    sizes = np.bincount(genuine.person)
-    if (sizes > 0).sum() > 1 and genuine.distance.min() != genuine.distance.max():
-        by_person = genuine.distance[np.argsort(genuine.person, kind="stable")]
-        ends = np.cumsum(sizes[sizes > 0])
-        kruskal_p = float(scipy.stats.kruskal(*np.split(by_person, ends[:-1])).pvalue)
     variables: Variables = {
-        "kruskal_p": kruskal_p,
         "correlation": (("test",), [test.correlation for test in tests.values()]),
         "p": (("test",), [test.p for test in tests.values()]),
     }

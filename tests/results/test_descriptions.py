@@ -28,7 +28,7 @@ NO_COUNT = (
 #: Numbers of a plan, of people or of a promise, of which none is better.
 NO_MEASURE = (
     *("subject_sd", "frr_price", "assured", "promised", "share", "point_"),
-    *("frr_simultaneous", "far_simultaneous", "design_effect", "reference_ece", "cost_"),
+    *("design_effect", "reference_ece", "cost_"),
 )
 
 

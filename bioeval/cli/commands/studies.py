@@ -54,7 +54,7 @@ def explain_command(
 @option_of("zoo", "--quantile X")
 @option_of("zoo", "--permutations N")
 @option_of("zoo", "--seed N", at_least(0), name="random_state")
-@shared(use=True, plots=True, fails=("gini@error=fr > 0.8",))
+@shared(use=True, plots=True, fails=("all_rate@error=fr > 5%",))
 def zoo_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
     """Evaluate DATA by subject, and test for goats, wolves and lambs.
 
@@ -215,7 +215,6 @@ def gom_command(
 @option_of("tracking", "--pairing")
 @option_of("tracking", "--mostly-tracked")
 @option_of("tracking", "--ignored")
-@option_of("tracking", "--columns")
 @option_of("tracking", "--classes", WHOLE_NUMBERS)
 @option_of("tracking", "--interval METHOD", ["sequence-jackknife"])
 @option_of("tracking", "--measure M", name="measures", multiple=True)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +17,8 @@ from bioeval.scores.formats.files import existing_file, read_text
 from bioeval.scores.formats.roles import is_number
 from bioeval.scores.metadata import columns_of
 
-#: The order of columns, in MOTChallenge and in CityFlow, whose cameras share identities.
-Layout = Literal["motchallenge", "cityflow"]
-LAYOUTS: dict[str, tuple[str, ...]] = {
-    "motchallenge": ("frame", "id", "left", "top", "width", "height", "flag", "class"),
-    "cityflow": ("camera", "id", "frame", "left", "top", "width", "height"),
-}
+#: The order of columns.
+_COLUMNS = ("frame", "id", "left", "top", "width", "height", "flag", "class")
 
 # Columns that a row may lack, and in which a tracker may write anything.
 _OPTIONAL = ("flag", "class")
@@ -33,11 +29,6 @@ _COLUMNS_WITH_WORLD = 10
 
 # A float64 does not distinguish larger integers.
 _LARGEST_ID = 2**53 - 1
-
-# Classes in labels of KITTI, in lower case.
-_KITTI_CLASSES = {
-    *("car", "van", "truck", "pedestrian", "person_sitting", "cyclist", "tram", "dontcare"),
-}
 
 #: The largest number of a frame.
 LAST_FRAME = 10**9
@@ -70,7 +61,6 @@ _SIDE = (lambda x: (x >= 0) & (x <= _LARGEST_COORDINATE)), "a finite number of p
 
 # The values that a column may have, as a test and in words.
 _RULES: dict[str, tuple[Callable[[np.ndarray], np.ndarray], str]] = {
-    "camera": _ID,
     "frame": (
         _whole(1, LAST_FRAME),
         f"a whole number from 1 to {LAST_FRAME:,} (add 1 where frames are counted from 0)",
@@ -91,7 +81,6 @@ class BoxRows:
 
     place: str  # the name of the source, and its word for a row: ``gt.txt: line``
     line: np.ndarray  # int64: number of the line or row in the source, from 1
-    camera: np.ndarray  # int64: 0 if there is only one camera
     frame: np.ndarray  # int64
     identity: np.ndarray  # int64
     box: np.ndarray  # float64 (n, 4): left, top, width, height
@@ -108,7 +97,7 @@ class BoxRows:
 
 
 def read_boxes(
-    value: Any, layout: str, role: str = "", of_result: bool = False, with_class: bool = False
+    value: Any, role: str = "", of_result: bool = False, with_class: bool = False
 ) -> BoxRows:
     """Read a box in each row of a file or an array.
 
@@ -116,10 +105,8 @@ def read_boxes(
       box, and may have no row
     - `with_class`: column 8 is a class, and not a world coordinate
     """
-    names = LAYOUTS[layout]
-    if of_result:
-        names = tuple(name for name in names if name not in _OPTIONAL)
-    least = sum(name not in _OPTIONAL for name in names)
+    least = len(_COLUMNS) - len(_OPTIONAL)
+    names = _COLUMNS[:least] if of_result else _COLUMNS
 
     if isinstance(value, Path):
         table = _text_table(value, names, least, of_result)
@@ -155,7 +142,6 @@ def read_boxes(
     return BoxRows(
         place=table.place,
         line=table.line,
-        camera=numbers.get("camera", np.zeros(rows)).astype(np.int64),
         frame=numbers.get("frame", no_rows).astype(np.int64),
         identity=numbers.get("id", no_rows).astype(np.int64),
         box=np.ascontiguousarray(np.stack(sides, axis=1), dtype=np.float64),
@@ -235,11 +221,6 @@ def _text_table(path: Path, names: tuple[str, ...], least: int, of_result: bool)
                 f"{'commas' if comma else 'blanks'}; expected {least} or more, as many in each line"
             )
     line = np.array([*lines], dtype=np.int64)
-    if cells and cells[0][2].casefold() in _KITTI_CLASSES:
-        raise DataError(
-            f"{path}: line {line[0]}: column 3 is {cells[0][2]!r}, as in labels of KITTI; expected "
-            f"numbers, {', '.join(names)}, as MOTChallenge has them"
-        )
     written = [*map(list, zip(*cells, strict=True))]
     # A column of visibility may follow the named columns.
     numbers = [
@@ -266,7 +247,7 @@ class Pair:
     name: str
     truth: BoxRows
     result: BoxRows
-    frames: int | None  # number of frames of each camera, if known
+    frames: int | None  # number of frames, if known
     frames_from: str  # place where the number is stated, in words
 
 
@@ -357,7 +338,6 @@ def read_pairs(
     truths: Mapping[str, SequenceSource],
     results: Mapping[str, SequenceSource],
     frames: Mapping[str, int],
-    layout: str,
     role: str,
     with_class: bool = False,
 ) -> tuple[list[Pair], list[Message]]:
@@ -384,39 +364,11 @@ def read_pairs(
             length, source = frames[name], "given"
         result = results[name]
         rows = (
-            read_boxes(truth.value, layout, truth.role, with_class=with_class),
-            read_boxes(result.value, layout, result.role, of_result=True),
+            read_boxes(truth.value, truth.role, with_class=with_class),
+            read_boxes(result.value, result.role, of_result=True),
         )
         pairs.append(Pair(name, *rows, length, source))
-    return pairs, [*notes, *_cameras_of_one_side(pairs)]
-
-
-def _cameras_of_one_side(pairs: list[Pair]) -> list[Message]:
-    notes = []
-    for side, other_side, counted_as in (
-        ("ground truth", "result", "missed"),
-        ("result", "ground truth", "false positives"),
-    ):
-        boxes, cameras = 0, list[str]()
-        for pair in pairs:
-            rows, other_rows = pair.truth, pair.result
-            if side == "result":
-                rows, other_rows = other_rows, rows
-            if not len(other_rows):  # another message says so
-                continue
-            is_missing = ~np.isin(rows.camera, other_rows.camera)
-            boxes += int(np.count_nonzero(is_missing))
-            numbers = np.unique(rows.camera[is_missing]).tolist()
-            cameras += [f"{pair.name}/{number}" if pair.name else f"{number}" for number in numbers]
-        if cameras:
-            number = len(cameras)
-            listed = cameras[:LISTED]
-            sides = {"side": side, "other": other_side, "counted_as": counted_as}
-            message = Message(
-                "cameras-of-one-side", number=number, cameras=listed, boxes=boxes, **sides
-            )
-            notes.append(message)
-    return notes
+    return pairs, notes
 
 
 def frames_given(frames: Any, truths: Mapping[str, SequenceSource]) -> dict[str, int]:

@@ -24,9 +24,7 @@ from bioeval.stats.limits import student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.tracking.inputs import (
-    LAYOUTS,
     BoxRows,
-    Layout,
     Pair,
     SequenceSource,
     read_pairs,
@@ -75,8 +73,7 @@ class Scene:
     distractor: np.ndarray  # bool: whether matches of a ground-truth box are removed
     category: np.ndarray  # int64: the class of each ground-truth box
     world: bool  # whether column 8 of the ground truth is a world coordinate instead of a class
-    camera: np.ndarray  # int64: index of the camera of each frame with rows
-    cameras: int
+    frames_with_rows: int
     frames: int  # number of frames, with and without rows
     frames_from: str  # place where the number is stated, in words
     notes: list[Message]  # remarks on the data
@@ -88,18 +85,13 @@ def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered
     `classes` are the classes that are evaluated; None for the classes of the convention. Classes
     are `numbered` if a row of the ground truth, in any sequence, has a class from 1 up.
     """
-    # A key for each frame of each camera; `frame_keys` are the keys with rows.
-    sides = pair.truth, pair.result
-    cameras = np.union1d(pair.truth.camera, pair.result.camera)
-    stride = 1 + max(int(rows.frame.max(initial=0)) for rows in sides)
-    keys = [np.searchsorted(cameras, rows.camera) * stride + rows.frame for rows in sides]
-    frame_keys = np.union1d(*keys)
+    frames_with_rows = np.union1d(pair.truth.frame, pair.result.frame)
     orders, boxes, ids = [], [], []
-    for rows, key in zip(sides, keys, strict=True):
-        order = np.lexsort((rows.line, rows.identity, key))
-        _refuse_repeated_ids(rows, key, order)
+    for rows in (pair.truth, pair.result):
+        order = np.lexsort((rows.line, rows.identity, rows.frame))
+        _refuse_repeated_ids(rows, order)
         distinct, code = np.unique(rows.identity, return_inverse=True)
-        frame = np.searchsorted(frame_keys, key[order])
+        frame = np.searchsorted(frames_with_rows, rows.frame[order])
         boxes.append(Boxes(code.reshape(-1)[order], frame, np.ascontiguousarray(rows.box[order])))
         orders.append(order)
         ids.append(distinct)
@@ -110,10 +102,9 @@ def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered
                 f"{pair.frames}, the length that is {pair.frames_from}"
             )
     counted, distractor = _evaluated_and_distractors(pair.truth, ignored, classes, numbered)
-    frames, frames_from = len(frame_keys), "rows"
+    frames, frames_from = len(frames_with_rows), "rows"
     if pair.frames is not None:
-        frames = pair.frames * max(len(cameras), 1)
-        frames_from = pair.frames_from
+        frames, frames_from = pair.frames, pair.frames_from
     truth = pair.truth
     result = pair.result
     notes = [
@@ -135,16 +126,15 @@ def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered
         distractor=distractor[orders[0]],
         category=pair.truth.category[orders[0]],
         world=pair.truth.world,
-        camera=frame_keys // stride,
-        cameras=len(cameras),
+        frames_with_rows=len(frames_with_rows),
         frames=frames,
         frames_from=frames_from,
         notes=notes,
     )
 
 
-def _refuse_repeated_ids(rows: BoxRows, key: np.ndarray, order: np.ndarray) -> None:
-    in_order, identity = key[order], rows.identity[order]
+def _refuse_repeated_ids(rows: BoxRows, order: np.ndarray) -> None:
+    in_order, identity = rows.frame[order], rows.identity[order]
     again = np.flatnonzero((in_order[1:] == in_order[:-1]) & (identity[1:] == identity[:-1])) + 1
     if len(again):
         i = min(again, key=lambda i: rows.line[order[i]])
@@ -233,16 +223,14 @@ def _iou(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return ratio(intersection, union)
 
 
-def serials(truth: Boxes, result: Boxes, camera: np.ndarray) -> np.ndarray:
+def serials(truth: Boxes, result: Boxes, frames: int) -> np.ndarray:
     """Return a serial number for each frame, by which consecutive frames differ by 1.
 
     Nothing can be paired in a frame without boxes of both sides: it has the number of the frame
-    before, and interrupts no pairing. A number is skipped between two cameras, so that pairing
-    ``"previous-frame"`` keeps nothing from one camera to the next.
+    before, and interrupts no pairing.
     """
-    frames = len(camera)
     has_both_sides = (np.diff(truth.starts(frames)) > 0) & (np.diff(result.starts(frames)) > 0)
-    return (np.cumsum(has_both_sides) + camera).astype(np.int64)
+    return np.cumsum(has_both_sides)
 
 
 def match(
@@ -361,7 +349,7 @@ def fingerprint(scenes: Sequence[Scene]) -> str:
         for boxes, ids in ((scene.truth, scene.target_ids), (scene.result, scene.identity_ids)):
             for array in (ids[boxes.code], boxes.frame, boxes.box):
                 digest.update(np.ascontiguousarray(array).tobytes())
-        digest.update(scene.camera.tobytes() + scene.counted.tobytes())
+        digest.update(scene.counted.tobytes())
     return f"{truth} x {result} boxes {digest.hexdigest()[:16]}"
 
 
@@ -425,7 +413,6 @@ class TrackingOptions:
     pairing: EarlierPairing
     mostly_tracked: MostlyTracked
     ignored: Ignored
-    columns: Layout
     classes: tuple[int, ...] | None  # None for the classes of the convention
 
     def __post_init__(self) -> None:
@@ -433,11 +420,6 @@ class TrackingOptions:
         require_choice("pairing", self.pairing, get_args(EarlierPairing))
         require_choice("mostly_tracked", self.mostly_tracked, get_args(MostlyTracked))
         require_choice("ignored", self.ignored, get_args(Ignored))
-        require_choice("columns", self.columns, LAYOUTS)
-        if self.classes is not None and "class" not in LAYOUTS[self.columns]:
-            raise DataError(
-                f"`classes` is given, and `columns={self.columns}` has no column of classes"
-            )
 
     def attrs(self) -> dict[str, str | int | float]:
         """Return the options as attributes of a result."""
@@ -456,9 +438,7 @@ class TrackingOptions:
         role: str = "result",
     ) -> Evaluated:
         """Read, match and count each sequence; errors call the result `role`."""
-        pairs, messages = read_pairs(
-            truths, results, frames, self.columns, role, self.classes is not None
-        )
+        pairs, messages = read_pairs(truths, results, frames, role, self.classes is not None)
         present = set[int]().union(*(pair.truth.category.tolist() for pair in pairs))
         if missing := [x for x in self.classes or () if x not in present]:
             present_classes = _listed_classes(present) or "no rows"
@@ -503,13 +483,13 @@ class TrackingOptions:
 
     def measure(self, scene: Scene) -> Measured:
         """Match the boxes of a sequence and count."""
-        frames = len(scene.camera)
+        frames = scene.frames_with_rows
         truth, result = scene.truth.select(scene.counted), scene.result
         if scene.distractor.any():
             result = result.select(self._is_on_no_distractor(scene))
         all_overlaps = find_overlaps(truth, result, frames)
         overlaps = all_overlaps.at_least(self.iou)
-        serial = serials(truth, result, scene.camera)
+        serial = serials(truth, result, frames)
         matched = match(truth, result, overlaps, serial, self.pairing)
         # The boxes of each target, one target after the other, in the order of the frames.
         _, target = np.unique(truth.code, return_inverse=True)
@@ -584,8 +564,9 @@ class TrackingOptions:
         All ground-truth boxes are matched, so that a result box on a target stays with the target.
         """
         truth, result = scene.truth, scene.result
-        overlaps = find_overlaps(truth, result, len(scene.camera)).at_least(self.iou)
-        serial = serials(truth, result, scene.camera)
+        frames = scene.frames_with_rows
+        overlaps = find_overlaps(truth, result, frames).at_least(self.iou)
+        serial = serials(truth, result, frames)
         matched = match(truth, result, overlaps, serial, self.pairing, keep=False)
         is_kept = np.ones(len(result), dtype=bool)
         is_kept[matched[scene.distractor & (matched >= 0)]] = False

@@ -21,7 +21,6 @@ from bioeval.stats.simultaneous import least_discordant
 from bioeval.studies.compare import ComparedMeasure, SystemMeasure, comparison_dataset, with_answers
 from bioeval.studies.tracking.inputs import (
     LISTED,
-    Layout,
     SequenceSource,
     are_trackers,
     frames_given,
@@ -160,7 +159,6 @@ def tracking(
     pairing: EarlierPairing = "last-known",
     mostly_tracked: MostlyTracked = "at-least",
     ignored: Ignored = "motchallenge",
-    columns: Layout = "motchallenge",
     classes: Sequence[int] | None = None,
     interval: str | IntervalMethod | None = None,
     measures: Sequence[str] = COMPARED,
@@ -184,7 +182,7 @@ def tracking(
     iou : float, in (0, 1]
         Smallest overlap (IoU) of a match. HOTA has thresholds of its own.
     frames : int, or mapping of sequence to int, optional
-        Number of frames of a sequence, of each of its cameras. Default: the length in
+        Number of frames of a sequence. Default: the length in
         ``seqinfo.ini``, else the number of frames with rows in either file, ignored rows included.
     pairing : {"last-known", "previous-frame"}
         Earlier pairings that are kept: each target's last, or the last frame's. ``"last-known"``:
@@ -200,9 +198,6 @@ def tracking(
           false positives
         - ``"mot20"``: likewise, and class 6 is a distractor
         - ``"remove"``: all are removed; ``"count"``: all are false positives
-    columns : {"motchallenge", "cityflow"}
-        Columns of the rows. ``"cityflow"`` is ``camera, id, frame, left, top, width, height``: the
-        cameras of a sequence share identities.
     classes : sequence of int, optional
         Classes of the ground truth to evaluate, by their numbers in column 8. Boxes of others are
         ignored ground truth. Default: 1, or all where `ignored` is ``"remove"`` or ``"count"``.
@@ -300,9 +295,7 @@ def tracking(
     >>> ds.mota_separated.sel(system="A", other_system="B").item()
     1
     """
-    options = TrackingOptions(
-        iou, pairing, mostly_tracked, ignored, columns, _check_classes(classes)
-    )
+    options = TrackingOptions(iou, pairing, mostly_tracked, ignored, _check_classes(classes))
     method = interval_of(interval, [METHOD])
     if not are_trackers(truth, result):
         if [*map(str, require_list("measures", measures))] != [*COMPARED]:
@@ -352,7 +345,6 @@ def tracking(
             "task": "tracking",
             **attrs,
             "frames_from": "; ".join([*sources[:4], *["..."][: len(sources[4:])]]),
-            "cameras": max(scene.cameras for scene in scenes),
             **evaluated.class_attrs(),
             "fingerprint": fingerprint(scenes),
             **message_attrs(messages),

@@ -49,21 +49,17 @@ def assert_same(ds: xr.Dataset, expected: dict[str, Any]) -> None:
 
 @st.composite
 def scenes(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
-    """A few people on one spot, where boxes compete, seen by one or two cameras."""
+    """A few people on one spot, where boxes compete."""
     noise = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    cameras = draw(st.integers(1, 2))
     truth, result = [], []
-    for camera in range(1, cameras + 1):
-        for frame in range(1, draw(st.integers(1, 5)) + 1):
-            for rows, ids, spread in ((truth, 3, 14), (result, 4, 14)):
-                for person in sorted(draw(st.sets(st.integers(1, ids), max_size=3))):
-                    left, top = spread * noise.random(2)
-                    wide, high = 40 + 10 * noise.random(2)
-                    flag, category = 1, -1
-                    if cameras == 1:  # the layout with cameras has no flags
-                        flag = int(rows is result or noise.random() < 0.8)
-                        category = int(noise.choice([1, 1, 1, 2, 3, 6, -1]))
-                    rows.append((camera, frame, person, left, top, wide, high, flag, category))
+    for frame in range(1, draw(st.integers(1, 5)) + 1):
+        for rows, ids, spread in ((truth, 3, 14), (result, 4, 14)):
+            for person in sorted(draw(st.sets(st.integers(1, ids), max_size=3))):
+                left, top = spread * noise.random(2)
+                wide, high = 40 + 10 * noise.random(2)
+                flag = int(rows is result or noise.random() < 0.8)
+                category = int(noise.choice([1, 1, 1, 2, 3, 6, -1]))
+                rows.append((frame, person, left, top, wide, high, flag, category))
     return truth, result
 
 
@@ -96,12 +92,7 @@ def test_tracking_equals_the_naive_implementation(
         assume(False)
     order.shuffle(truth)  # rows may stand in any order
     order.shuffle(result)
-    tables = [np.array(rows, dtype=float).reshape(-1, 9) for rows in (truth, result)]
-    if any((table[:, 0] > 1).any() for table in tables):
-        tables = [table[:, [0, 2, 1, 3, 4, 5, 6]] for table in tables]
-        options["columns"] = "cityflow"
-    else:
-        tables = [table[:, 1:] for table in tables]
+    tables = [np.array(rows, dtype=float).reshape(-1, 8) for rows in (truth, result)]
     ds = be.tracking(*tables, iou=iou, **options)
     assert_same(ds, expected)
     assert int(ds.target_switches.sum()) == expected["idsw"]
@@ -208,8 +199,6 @@ def test_classes_that_no_row_has_are_refused_and_world_coordinates_read_as_class
         be.tracking(GROUND, RESULT, classes=[1.5])
     with pytest.raises(be.DataError, match="its classes are: without class"):
         be.tracking(TRUTH, RESULT, classes=[1])
-    with pytest.raises(be.DataError, match="classes` is given, and `columns"):
-        be.tracking([(1, 1, 1, *BOX)], [(1, 1, 1, *BOX)], columns="cityflow", classes=[1])
     # Whole world coordinates: 5 is no visibility, so that 3 is no class, unless it is called one.
     world = [(1, 1, *BOX, 1, 3, 5, 0)]
     ds = be.tracking(world, [(1, 1, *BOX)])
@@ -432,7 +421,6 @@ def test_malformed_rows(tmp_path, text, says):
         ({"truth": {1: TRUTH, "1": TRUTH}}, "truth has '1', twice or for several sequences"),
         ({"result": np.ma.masked_equal(RESULT, 1)}, "result is MaskedArray of shape .* numbers"),
         ({"result": [(1, 2**53, 0, 0, 9, 9), (1, 2**53 + 1, 20, 0, 9, 9)]}, "result: row 1: id is"),
-        ({"columns": "cityflw"}, "`columns` is 'cityflw'; .*Did you mean 'cityflow'"),
         ({"truth": [(1, 1, 0, 0, 10)]}, r"truth is list of shape \(1, 5\); .* 6 columns or more"),
         ({"result": 5}, "result is int; expected the path"),
         ({"result": [("a",)]}, "result is list; expected the path"),
@@ -492,9 +480,11 @@ def test_reference_programs(root, sequence, program):
         names = TRACKEVAL
         options |= {"pairing": "previous-frame", "mostly_tracked": "more-than"}
         options["frames"] = about["sequence_length"]
-    if sequence == "four_cameras":
-        options["columns"] = "cityflow"
-    ds = be.tracking(folder / about["gt"], folder / about["pred"], **options)
+    sides = folder / about["gt"], folder / about["pred"]
+    if sequence == "four_cameras":  # camera, id, frame, box: the frames of one camera after another
+        tables = [np.loadtxt(x) for x in sides]
+        sides = [np.c_[x[:, 2] + 100_000 * x[:, 0], x[:, 1], x[:, 3:7]] for x in tables]
+    ds = be.tracking(*sides, **options)
     result = {key: float(ds[name]) for key, name in names.items() if key in expected}
     assert len(result) >= 17
     assert result == pytest.approx({key: expected[key] for key in result}, abs=1e-12)
@@ -621,23 +611,3 @@ def test_wrong_usage(in_folder, capsys, args, says):
     assert output.out == ""
     assert output.err.count("\n") == 1
     assert re.search(says, output.err), output.err
-
-
-def test_a_camera_of_one_side_is_said():
-    truth = [(camera, who, frame, *BOX) for camera in (1, 2) for frame in (1, 2) for who in (7, 8)]
-    truth = [(c, w, f, 100 * w, 0, 40, 80) for c, w, f, *_ in truth]
-    first = [row for row in truth if row[0] == 1]
-    with pytest.warns(be.BioevalWarning, match="the result lacks 1 camera of the ground truth"):
-        lower = be.tracking(truth, first, columns="cityflow")
-    assert float(lower.idf1) == pytest.approx(2 * 4 / (2 * 4 + 4))  # four boxes are missed
-    stated = arguments(lower, "cameras-of-one-side")
-    assert (stated["number"], stated["cameras"], stated["boxes"]) == (1, ["2"], 4)
-    with pytest.warns(be.BioevalWarning, match="the ground truth lacks 1 camera of the result"):
-        be.tracking(first, truth, columns="cityflow")
-    be.tracking(truth, truth, columns="cityflow")  # without a warning
-
-
-def test_labels_of_kitti_are_named(tmp_path):
-    (tmp_path / "x.txt").write_text("0 0 Car 0 0 -1.5 296.7 161.7 455.2 292.3 2.0 1.8 4.4\n")
-    with pytest.raises(be.DataError, match="line 1: column 3 is 'Car', as in labels of KITTI"):
-        be.tracking(tmp_path / "x.txt", tmp_path / "x.txt")
