@@ -2,8 +2,7 @@
 
 ============================= ===============================================================
 independent attempts          :func:`wilson`, :func:`clopper_pearson`
-over folds                    :func:`nadeau_bengio`
-sample size                   :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero_error_bound`
+sample size                   :func:`rule_of_3`, :func:`zero_error_bound`
 counts by person              :func:`people_counts`, for rates of your own
 ============================= ===============================================================
 

@@ -3,10 +3,8 @@
 from .independent import (
     clopper_pearson as clopper_pearson,
     rule_of_3 as rule_of_3,
-    rule_of_30 as rule_of_30,
     wilson as wilson,
     zero_error_bound as zero_error_bound,
 )
 from .options import METHODS as METHODS, IntervalMethod as IntervalMethod
 from .people import PeopleCounts as PeopleCounts, people_counts as people_counts
-from .repeated import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio

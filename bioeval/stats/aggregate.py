@@ -57,8 +57,8 @@ def aggregate(
         are returned unchanged.
     interval : {"nadeau-bengio", "quantile"} or :class:`bioeval.stats.IntervalMethod`, optional
         Limits of the mean of each rate or cost. ``"nadeau-bengio"``: by the spread of folds, whose
-        training parts overlap (:func:`bioeval.stats.nadeau_bengio`), with the sizes of parts in
-        ``subjects`` over ``part``. ``"quantile"``: the central quantiles of the values themselves,
+        training parts overlap (Nadeau and Bengio 2003), with the sizes of parts in ``subjects``
+        over ``part``. ``"quantile"``: the central quantiles of the values themselves,
         which say how they depend on the parts, not how they would differ for other people. By
         default, the interval that the attributes of the results name, if any;
         :func:`cross_evaluate` writes these attributes.

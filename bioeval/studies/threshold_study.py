@@ -287,7 +287,6 @@ _FOLD_ATTRIBUTES = (
     "splitter",
     "splitter_class",
     "splitter_seed",
-    "splitter_record",
     "confidence",
     "interval",
     "threshold_rule",
