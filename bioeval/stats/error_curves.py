@@ -123,17 +123,13 @@ class ErrorColumns(ErrorCurve):
         frr = np.minimum.accumulate(of_draws(self.frr))
         return ErrorColumns(far, frr, self.failed, self.untied)
 
-    @property
-    def _n_thresholds(self) -> int:
-        return len(self.far)
-
     def _last_row(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the last row of each column at which `inside` is true of FAR and FRR.
 
         It is true at row -1 and up to the row sought, and false behind. All columns are bisected at
         once.
         """
-        rows = self._n_thresholds
+        rows = len(self.far)
         columns = self.far.shape[1]
         low = np.full(columns, -1)
         high = np.full(columns, rows)

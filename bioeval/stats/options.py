@@ -38,10 +38,6 @@ METHODS: tuple[IntervalName, ...] = get_args(IntervalName)
 _FEW = 20
 
 
-# The most weights that are kept between tasks.
-_KEPT = 1 << 22
-
-
 @dataclass(frozen=True)
 class IntervalMethod:
     """How the confidence intervals of a result are computed, as its argument `interval`.
@@ -136,13 +132,10 @@ class IntervalMethod:
         from bioeval.stats.weighted_sums import resampled
 
         key = subjects, None if no_person is None else no_person.tobytes()
-        weights = self._weights.get(key)
-        if weights is None:
-            weights = resampled(subjects, self.seed, self.replicates, no_person)
-            if weights.size <= _KEPT:
-                self._weights.clear()
-                self._weights[key] = weights
-        return weights
+        if key not in self._weights:
+            self._weights.clear()
+            self._weights[key] = resampled(subjects, self.seed, self.replicates, no_person)
+        return self._weights[key]
 
     @cached_property
     def _weights(self) -> dict[tuple[int, bytes | None], np.ndarray]:

@@ -1737,23 +1737,21 @@ def _measure_over_folds(
     k, folds = values.shape
     means = values.mean(axis=1) if folds else np.full(k, np.nan)
 
-    def spread(columns: np.ndarray) -> tuple[float, float]:
-        """Return the standard error of a mean over folds, and Student's factor of its limits."""
+    def error_of(columns: np.ndarray) -> float:
+        """Return the standard error of a mean over folds."""
         # Equal values, up to rounding, have no spread to estimate an error from.
         largest = np.abs(columns).max(initial=0)
         if not is_supported or folds < 2 or np.ptp(columns) <= 1e-12 * largest:
-            return np.nan, np.nan
-        error = columns.std(ddof=1) * np.sqrt(1 / folds + test_to_train)
-        return float(error), float(scipy.special.stdtrit(folds - 1, 0.5 + interval.confidence / 2))
+            return np.nan
+        return float(columns.std(ddof=1) * np.sqrt(1 / folds + test_to_train))
 
     systems = []
     for system, mean in zip(values, means, strict=True):
-        error, factor = spread(system)
         limits = np.nan, np.nan
-        if not np.isnan(error):
+        if not np.isnan(error := error_of(system)):
             smallest, largest = scalar.bounds
-            half_width = factor * error
-            limits = max(float(mean) - half_width, smallest), min(float(mean) + half_width, largest)
+            half = error * float(scipy.special.stdtrit(folds - 1, 0.5 + interval.confidence / 2))
+            limits = max(float(mean) - half, smallest), min(float(mean) + half, largest)
         systems.append(
             SystemMeasure(
                 scalar=scalar,
@@ -1771,7 +1769,7 @@ def _measure_over_folds(
     errors = {
         pair: error
         for pair in itertools.combinations(range(k), 2)
-        if not np.isnan(error := spread(values[pair[0]] - values[pair[1]])[0])
+        if not np.isnan(error := error_of(values[pair[0]] - values[pair[1]]))
     }
     if errors:
         row, column = np.array([*errors]).T

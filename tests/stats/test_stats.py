@@ -15,7 +15,6 @@ from bioeval import stats
 from bioeval.counting.pair_layers import PairCounts
 from bioeval.stats import weighted_sums
 from bioeval.stats.curve_limits import grid_of
-from bioeval.stats.limits import jackknife, open_limits, percentile
 from bioeval.stats.weighted_sums import QuadraticForms
 
 # ------------------------------------------------------------------ independent attempts
@@ -138,14 +137,6 @@ def test_the_draws_are_the_same_everywhere():
 GOLDEN = [[1, 1, 1, 1, 1], [1, 1, 0, 2, 1], [2, 0, 0, 0, 3], [1, 0, 3, 1, 0]]
 
 
-def test_a_rate_that_misses_1_by_a_rounding_is_1():
-    rates = np.array([2e-16, 0.5, 1 - 2e-16])
-    low, high = open_limits(rates, np.full(3, 0.4), np.full(3, 0.6), 20, 0.95)
-    bound = float(stats.zero_error_bound(20))
-    assert low.tolist() == [0.0, 0.4, 1 - bound]
-    assert high.tolist() == [bound, 0.6, 1.0]
-
-
 @pytest.mark.parametrize("task", [be.open_set, be.closed_set])
 @pytest.mark.parametrize("method", ["wilson", "clopper-pearson"])
 def test_expected_hits_that_exceed_all_searches_by_a_rounding_have_limits(task, method):
@@ -175,12 +166,6 @@ def test_a_curve_of_many_distances_has_places_that_few_or_nearly_all_are_up_to()
         further_places + 1,
     ):
         assert np.isin(chosen, grid).all()
-
-
-def test_nobody_has_no_variance_and_no_replicate_no_limits():
-    value = np.full((3, 1), 0.25)
-    assert np.isnan(jackknife(value)).all()
-    assert np.isnan(percentile(value, 0.95)).all()
 
 
 def test_limits_of_a_normalised_cost_do_not_depend_on_its_unit():
