@@ -184,16 +184,6 @@ def test_a_measure_that_was_not_asked_for_at_a_place_has_no_number():
     assert [*by_measure(ds)] == ["frr_at_far=0.1", "frr_at_far=0.2", "dir_at_far=0.2", "cms=5"]
 
 
-def test_a_measure_may_be_named_as_in_tables():
-    names = {
-        "EER on the hull": "eer_hull", "FRR at FAR <= 10 % (FMR10)": "frr_at_far=0.1",
-        "minDCF at prior 0.3": "min_dcf=0.3", "DIR at FAR <= 20 %": "dir_at_far=0.2",
-        "CMS(3)": "cms=3", "Recognition rate": "recognition_rate", "AUC": "auc",
-    }  # fmt: skip
-    ds = be.compare(scores_of(3), scores_of(4), measures=[*names], interval=FEW)
-    assert {*by_measure(ds)} == {*names.values()}
-
-
 def test_a_frame_has_no_system_compared_with_itself():
     measures = ["eer", "min_dcf=0.3", "frr_at_threshold=11", "cms=3"]
     ds = be.compare(scores_of(3), scores_of(4), measures=measures, interval=FEW)

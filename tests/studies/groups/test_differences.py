@@ -126,7 +126,7 @@ def test_many_people_have_no_test_of_far(monkeypatch, compared):
     ds = be.by_group(scores, group, threshold=threshold, **OPTIONS)
     assert np.isnan(ds.far_groups_p) and ds.frr_groups_p == complete.frr_groups_p
     assert "groups-not-compared" in codes(ds)
-    assert without_totals(ds).far_low.equals(without_totals(complete).far_low)
+    assert without_totals(ds).far_low.equals(complete.far_low)
 
 
 @pytest.mark.slow
