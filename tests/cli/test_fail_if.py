@@ -185,21 +185,24 @@ def test_a_threshold_fails_by_a_rate_and_a_refuted_promise(said):
 @pytest.mark.parametrize(
     "words",
     [
-        ["threshold", "few.npz", "--on", "apart.npz", "--target"],
-        ["threshold", "few.npz", "--promise", "far=50%", "--threshold"],
-        ["zoo", "few.npz", "--permutations", "9", "--threshold"],
-        ["groups", "few.npz", "--by", "sex", "--threshold"],
+        "threshold few.npz --on apart.npz --target", "zoo few.npz --permutations 9 --threshold",
+        "threshold few.npz --promise far=50% --threshold", "groups few.npz --by sex --threshold",
     ],
-)
-@pytest.mark.parametrize("at", ["0.5", "612"])
-def test_one_threshold_outside_all_scores_fails(words, at, said):
-    """Genuine attempts are at 1 and 5, impostor attempts at 1 and 9."""
+)  # fmt: skip
+@pytest.mark.parametrize(("at", "failed"), [("0.5", 0), ("612", 0), ("612", 2)])
+def test_one_threshold_outside_all_scores_fails(words, at, failed, said):
+    """Genuine attempts are at 1 and 5, impostor attempts at 1 and 9; a failed one is rejected."""
+    values = distances()
+    if failed:
+        values[0, 1] = values[2, 5] = np.nan
+    succeed = "successful " if failed and "--on" not in words else ""
     sex = {"sex": np.array(list("ffmmff"))}
-    be.save(be.Scores(distances(), WHO, probe_meta=sex), "few.npz")
-    code, error = said(*words, at)
-    does = "rejects" if at == "0.5" else "accepts"
+    be.save(be.Scores(values, WHO, nan="reject", probe_meta=sex), "few.npz")
+    code, error = said(*words.split(), at)
+    does = "rejects all" if at == "0.5" else f"accepts all {succeed}".strip()
     assert code == 2
-    assert f"the threshold {at} {does} all attempts of both classes" in error
+    assert f"the threshold {at} {does} attempts of both classes" in error
+    assert f"{at} {does}" not in said(*words.split(), "6.5")[1]
     assert said("run", "few.npz", "--thresholds", ",".join(sorted([at, "1.0"])))[0] == 0
 
 
@@ -291,23 +294,3 @@ def test_an_option_that_takes_one_value_is_given_once(command, capsys):
             words = [max(param.opts, key=len)] + ["1"] * (not param.is_flag)
             code = main([command, *words, *words])
             assert code == 2 and f"{words[0]} is given twice" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["threshold", "few.npz", "--folds", "3", "--target"],
-        ["threshold", "few.npz", "--promise", "far=50%", "--threshold"],
-        ["groups", "few.npz", "--by", "sex", "--threshold"],
-    ],
-)
-def test_failures_do_not_hide_a_threshold_outside_all_scores(words, said):
-    """A failed attempt is rejected at any threshold, so that no rate is 0 or 1."""
-    values = distances()
-    values[0, 1] = values[2, 5] = np.nan
-    sex = {"sex": np.array(list("ffmmff"))}
-    be.save(be.Scores(values, WHO, nan="reject", probe_meta=sex), "few.npz")
-    code, error = said(*words, "612")
-    assert code == 2
-    assert "the threshold 612 accepts all successful attempts of both classes" in error
-    assert "612 accepts" not in said(*words, "6.5")[1]

@@ -11,39 +11,6 @@ import bioeval as be
 # ------------------------------------------------------------------------------- totals
 
 
-@pytest.mark.parametrize("subjects", [1, 2, 5])
-@pytest.mark.parametrize("samples", [1, 2, 4])
-def test_equal_sizes_give_the_closed_forms(subjects, samples):
-    labels = np.repeat(np.arange(subjects), samples)
-    n, samples_of_each, big_n = len(labels), samples, subjects
-    distances = np.random.default_rng(0).random((n, n))
-    tree = be.evaluate(be.Scores(distances, labels))
-
-    def attempts(node):
-        ds = tree[node]
-        return int(ds.genuine_attempts), int(ds.impostor_attempts)
-
-    mated, with_others = (n if samples_of_each > 1 else 0), (n if big_n > 1 else 0)
-    assert attempts("verification/single") == (
-        n * (samples_of_each - 1),
-        n * (big_n - 1) * samples_of_each,
-    )
-    assert attempts("verification/multi") == (mated, n * (big_n - 1))
-    assert attempts("open_set") == (mated, with_others)
-    assert (tree["closed_set"].attempts, tree["closed_set"].skipped) == (mated, n - mated)
-    if mated:
-        assert len(tree["closed_set"]["rank"]) == n - 1
-
-    tree = be.evaluate(be.Scores(distances, labels, labels.copy()))
-    assert attempts("verification/single") == (
-        n * samples_of_each,
-        n * (big_n - 1) * samples_of_each,
-    )
-    assert attempts("verification/multi") == (n, n * (big_n - 1))
-    assert attempts("open_set") == (n, with_others)
-    assert (tree["closed_set"].attempts, len(tree["closed_set"]["rank"])) == (n, n)
-
-
 DEGENERATE = {
     "one subject": (["a", "a", "a"], None, (6, 0)),
     "singletons only": (["a", "b", "c"], None, (0, 6)),

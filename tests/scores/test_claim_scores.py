@@ -231,14 +231,6 @@ def test_visits_whose_names_begin_anew_are_named():
 # --------------------------------------------------------------------------- several tries
 
 
-@pytest.mark.parametrize("threshold", [3.3, 4.0])
-def test_three_tries_have_at_most_three_times_the_far_of_one_and_at_most_its_frr(threshold):
-    single = be.verification(be.claim_scores(door()), thresholds=[threshold])
-    visits = be.verification(be.claim_scores(door(), attempts="session"), thresholds=[threshold])
-    assert 0 < float(single.far[0]) < float(visits.far[0]) <= 3 * float(single.far[0])
-    assert float(visits.frr[0]) <= float(single.frr[0])
-
-
 def ending(scores, threshold):
     """Return the tries of visits that end with an accepted try, and the share of such visits."""
     own = np.where(scores.probe_labels[:, None] == scores.gallery_labels, scores.values, np.inf)

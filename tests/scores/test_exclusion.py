@@ -5,26 +5,9 @@ import numpy as np
 import pytest
 from limits import streaming
 from named_arguments import refused
+from reference import assert_all_tasks
 
 import bioeval as be
-
-
-def by_hand(values, probe, gallery, removed, square):
-    """Return the attempts of all tasks, from the definition: plain loops."""
-    genuine, impostor, ranks, multi_genuine = [], [], [], []
-    for i, probe_subject in enumerate(probe):
-        mates, other_values = [], []
-        for j, gallery_subject in enumerate(gallery):
-            if (square and i == j) or removed(i, j):
-                continue
-            (mates if probe_subject == gallery_subject else other_values).append(values[i][j])
-        genuine += mates
-        impostor += other_values
-        if mates:
-            multi_genuine.append(min(mates))
-            ranks.append(1 + sum(d <= min(mates) for d in other_values))
-    return sorted(genuine), sorted(impostor), ranks, sorted(multi_genuine)
-
 
 #: What is left out, with values of a probe and of a gallery template in place of A and B.
 FORMS = [
@@ -112,24 +95,6 @@ def remover(exclude, probe, gallery):
     return removed
 
 
-def check_every_task(scores, expected, thresholds):
-    """Compare the counts of all tasks with plain loops."""
-    genuine, impostor, ranks, nearest = expected
-    single = be.verification(scores, thresholds=thresholds)
-    assert single.genuine_attempts == len(genuine)
-    assert single.impostor_attempts == len(impostor)
-    assert single.ga.values.tolist() == [sum(d <= t for d in genuine) for t in thresholds]
-    assert single.fa.values.tolist() == [sum(d <= t for d in impostor) for t in thresholds]
-    multi = be.verification(scores, templates="multi", thresholds=thresholds)
-    assert multi.ga.values.tolist() == [sum(d <= t for d in nearest) for t in thresholds]
-    closed = be.closed_set(scores, unmated="skip")
-    assert closed.attempts == len(ranks)
-    for k in closed["rank"].values:
-        assert closed.cms_count.sel(rank=k) == sum(r <= k for r in ranks)
-    opened = be.open_set(scores, thresholds=thresholds)
-    assert opened.genuine_attempts == len(ranks)
-
-
 @pytest.mark.parametrize("forms", FORMS, ids=" ".join)
 @pytest.mark.parametrize("layout", ["square", "embeddings", "npz"])
 def test_every_form_in_every_layout(forms, layout, tmp_path):
@@ -156,8 +121,6 @@ def test_every_form_in_every_layout(forms, layout, tmp_path):
             scores = be.load(tmp_path / f"scores.{layout}")
         scores = scores.excluding(*exclude)
     removed = remover(exclude, probe, gallery)
-    expected = by_hand(values, probe["label"], gallery["label"], removed, square)
-    check_every_task(scores, expected, [3.0, 5.0, 8.0])
     mask = [
         [0 if removed(i, j) else 1 + (a == b) for j, b in enumerate(gallery["label"])]
         for i, a in enumerate(probe["label"])
@@ -168,25 +131,13 @@ def test_every_form_in_every_layout(forms, layout, tmp_path):
         "gallery_labels": None if square else gallery["label"].tolist(),
         "mask": mask,
     }
+    assert_all_tasks(scores, [3.0, 5.0, 8.0], **case)
     expected = naive_reid.reid(
         case, (probe["camera"], gallery["camera"]), removed="none", ties="stable"
     )
     result = be.reid(scores, "vehicleid")
     assert float(result.mean_ap) == pytest.approx(float(expected.mean_ap))
     assert int(result.queries) == expected.queries
-
-
-def test_files_say_what_is_excluded(tmp_path):
-    name = "scores.npz"
-    meta = {"session": [1, 2, 1, 2]}
-    scores = be.Scores(np.arange(16.0).reshape(4, 4), [0, 0, 1, 1], probe_meta=meta)
-    be.save(scores.excluding("session"), tmp_path / name)
-    again = be.load(tmp_path / name)
-    assert again.exclude == ("session",)
-    assert be.verification(again).genuine_attempts == 4
-    be.save(scores, tmp_path / name)
-    assert be.load(tmp_path / name).exclude == ()
-    assert be.load(tmp_path / name, exclude="session").exclude == ("session",)
 
 
 def test_wrong_columns_are_refused():

@@ -1019,22 +1019,6 @@ def test_a_list_has_the_numbers_of_its_matrix(headings, container, layout, namin
     joined_worlds.assert_true(Outcome(*verified(kept), truth))
 
 
-@pytest.mark.parametrize("layout", [SQUARE, DISJOINT])
-@pytest.mark.parametrize("as_matrix", [False, True])
-@pytest.mark.parametrize("naming", ["files", "words"])
-def test_the_five_columns_of_bob_leave_out_the_template_itself(layout, as_matrix, naming, tmp_path):
-    for world in worlds(2, layout, naming):
-        lines = [
-            f"{world.subject[g]} {g} {world.subject[p]} {p} {world.distance(p, g)!r}"
-            for p in world.probes
-            for g in world.gallery
-        ]
-        path = written(tmp_path / "scores.txt", lines)
-        options: dict[str, Any] = {"lists": {"as": "matrix"}} if as_matrix else {}
-        scores = be.load(path, kind="distance", format="bob", **options)
-        joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
-
-
 def test_lines_that_are_missing_are_counted_without_those_of_templates_with_themselves():
     headings = ["template_a", "template_b"], ["probe", "gallery"], ["model", "probe"]
     for world, (first, second) in zip(worlds(3, naming="words"), headings, strict=True):
@@ -1049,59 +1033,6 @@ def test_lines_that_are_missing_are_counted_without_those_of_templates_with_them
         joined_worlds.assert_true(Outcome(result, numbers, truth))
         (not_listed,) = (m for m in be.messages(result) if m.code == "not-listed")
         assert not_listed.arguments["missing"] == len(gone)
-
-
-def test_columns_that_have_the_role_of_people_may_be_equal():
-    (world,) = worlds(1)
-    lines = [
-        {"subject_a": world.subject[p], "subject_b": world.subject[g], "distance": d}
-        for p, g in world.comparisons()
-        for d in [world.distance(p, g)]
-    ]
-    scores = be.load(pd.DataFrame(lines))
-    joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
-
-
-# ------------------------------------------------------------------------------- trials
-
-
-def list_of(world: World, folder: Path) -> Path:
-    lines = [f"{p} {g} {world.distance(p, g)!r}" for p, g in world.comparisons()]
-    random.Random(4).shuffle(lines)
-    return written(folder / "scores.txt", lines)
-
-
-def arrays_of(world: World, folder: Path) -> Path:
-    """The matrix of one set of templates, with their names."""
-    path = folder / "scores.npz"
-    people = np.array([world.subject[x] for x in world.probes])
-    np.savez(path, scores=all_distances(world), labels=people, name=stored(world.probes))
-    return path
-
-
-def trials_of(world: World, drawn: random.Random) -> list[tuple[Name, Name]]:
-    trials = drawn.sample(world.comparisons(), min(25, len(world.comparisons()) - 5))
-    return trials if len({world.is_genuine(*x) for x in trials}) == 2 else trials_of(world, drawn)
-
-
-@pytest.mark.parametrize(
-    ("data", "layout"),
-    [(list_of, SQUARE), (list_of, DISJOINT), (list_of, OVERLAPPING), (arrays_of, SQUARE)],
-    ids=["list square", "list disjoint", "list overlapping", "npz square"],
-)
-def test_trials_find_their_scores_by_the_names_of_both_sides(data, layout, tmp_path):
-    """The first name of a trial is enrolled, the second name is of the probe."""
-    for world in worlds(3, layout):
-        trials = trials_of(world, random.Random(5))
-        words = {True: "target", False: "nontarget"}
-        lines = [f"{g} {p} {words[world.is_genuine(p, g)]}" for p, g in trials]
-        if data is list_of:  # whose first name is enrolled as well
-            lines = [f"{p} {g} {words[world.is_genuine(p, g)]}" for p, g in trials]
-        file, path = data(world, tmp_path), written(tmp_path / "trials.txt", lines)
-        options: dict[str, Any] = {"kind": "distance", "lists": {"missing_pairs": "skip"}}
-        scores = be.load(file, trials=path, format="kaldi", **options)
-        truth = counted((world.is_genuine(*x), world.distance(*x)) for x in trials)
-        joined_worlds.assert_true(Outcome(*verified(scores), truth))
 
 
 # ------------------------------------------------------------------------------- numbers of rows
@@ -1198,15 +1129,6 @@ def test_names_in_a_column_and_numbers_of_an_index_are_kept_side_by_side():
     for chosen in (IS_CHOSEN, again):
         names = scores.select(chosen).probe_names.tolist()
         assert names == [f"t{i}" for i in SHUFFLED if IS_CHOSEN[i]]
-
-
-def test_no_column_of_a_table_has_names_where_names_is_none():
-    meta = pd.DataFrame({"name": [f"t{i}" for i in ROWS], "session": ROWS})
-    for given in (meta, dict(meta)):
-        options = {"probe_meta": given, "names": None}
-        scores = be.Scores(distances(ROWS, ROWS), labels_of(ROWS), **options)
-        assert scores.probe_names is None
-        assert scores.probe_meta["session"].tolist() == [*ROWS]
 
 
 # ------------------------------------------------------------------------------- dimensions

@@ -347,31 +347,3 @@ def test_whole_floats_are_integers(tmp_path, door):
     assert of_integers.equals(of_floats)
     if door != "pairs":
         assert [*map(str, as_read[1].subjects)] == [*map(str, as_read[0].subjects)]
-
-
-@pytest.mark.parametrize("door", ["frame", "text", "pairs"])
-def test_sides_of_other_types_of_numbers_name_the_same_people(tmp_path, door):
-    """A column of integers with a blank is a column of floats in pandas."""
-    whole_labels = np.repeat(np.arange(6), 4)
-    i, j = np.nonzero(~np.eye(24, dtype=bool))
-    score = np.random.default_rng(1).normal(size=len(i))
-    frame = pd.DataFrame(
-        {
-            "score": score,
-            "probe_subject": whole_labels[i].astype(float),
-            "gallery_subject": whole_labels[j],
-        }
-    )
-    if door == "text":
-        frame.to_csv(tmp_path / "x.csv", index=False)
-    scores = {
-        "frame": lambda: be.load(frame, kind="distance"),
-        "text": lambda: be.load(tmp_path / "x.csv", kind="distance"),
-        "pairs": lambda: be.Scores.from_pairs(
-            score, whole_labels[i] == whole_labels[j], kind="distance",
-            subjects=np.column_stack(
-                [whole_labels[i].astype(float).astype(object), whole_labels[j]]
-            ),
-        ),
-    }[door]()  # fmt: skip
-    assert int(be.verification(scores).genuine_attempts) == sum(whole_labels[i] == whole_labels[j])

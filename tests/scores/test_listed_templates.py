@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from naive_lists import attempts, in_both_orders
 from named_arguments import refused
-from result_messages import arguments
 
 import bioeval as be
 
@@ -79,25 +78,6 @@ def test_the_attempts_are_those_of_the_definition(rules):
     assert ("different scores" in outcomes) == ("repeated" not in rules.get("keep", ()))
 
 
-PAIRS = [("a", "b"), ("a", "c"), ("a", "b"), ("c", "c"), ("c", "a")]
-
-
-def test_what_is_left_out_is_said():
-    listed = be.Scores.from_pairs(
-        [0.1, 0.7, 0.1, 0.0, 0.7], [1, 0, 1, 1, 0], pair_templates=PAIRS, subjects=None
-    )
-    assert listed.values.tolist() == [0.1, 0.7, 0.7]
-    ds = be.verification(listed)
-    assert arguments(ds, "repeated-pairs")["pairs"] == 1
-    sentence = next(x.sentence for x in be.messages(ds) if x.code == "repeated-pairs")
-    assert '`keep="repeated"` counts each line' in sentence
-    assert arguments(ds, "self-comparisons-left-out")["comparisons"] == 1
-    once = be.Scores.from_pairs([0.1, 0.7, 0.7], [1, 0, 0], pair_templates=PAIRS[:2] + PAIRS[4:],
-                                unordered=True)  # fmt: skip
-    assert once.values.tolist() == [0.1, 0.7]
-    assert [(x.code, x.arguments["pairs"]) for x in once.remarks] == [("repeated-pairs", 1)]
-
-
 MANY = [("a", x) for x in "bcdef"] * 2
 HALF = [True] * 5 + [False] * 5
 
@@ -158,11 +138,3 @@ def test_infinite_scores_are_said(kind, score, accepted):
     assert (message.code, message.arguments["accepted"]) == ("infinite-scores", accepted)
     assert "pair 1" in message.arguments["first"]
     assert be.Scores.from_pairs([0.5, 0.7], [1, 0], kind=kind).remarks == ()
-
-
-def test_a_selection_keeps_names():
-    listed = be.Scores.from_pairs(
-        [0.1, 0.7, 0.2], [1, 0, 1], pair_templates=PAIRS[:2] + [("b", "d")]
-    )
-    selected = listed.select(probes=[2, 0])
-    assert selected.pair_templates.tolist() == [["b", "d"], ["a", "b"]]

@@ -52,29 +52,3 @@ def test_some_words_are_values_of_a_group():
     assert set(groups.group.values) == {"all", "none", "-", "unknown", "round"}
     left_out = arguments(groups, "unknown-values")
     assert left_out["probes"] == 6
-
-
-@pytest.mark.parametrize("word", ["nan", "?", None])
-def test_a_value_that_each_row_needs_is_an_error(word):
-    scores = be.simulate(4, 4, random_state=1)
-    meta = {"visit": np.array(["v1", "v1", word, "v2"] * 4, dtype=object)}
-    scores = be.Scores(scores.values, scores.probe_labels, probe_meta=meta)
-    with pytest.raises(be.DataError, match=r"4 probes without a value in 'visit', .* probe 2"):
-        be.claim_scores(scores, attempts="visit")
-
-
-@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
-@pytest.mark.parametrize("door", ["from_pairs", "load", "load with classes"])
-def test_two_subjects_without_a_value_make_no_attempt(door):
-    """Two unknown people; an unknown person with Ann, whom the flag calls genuine; Ann; two."""
-    first, second = ["unknown", "?", "ann", "ann"], ["unknown", "ann", "ann", "bob"]
-    scores, genuine = [0.1, 0.2, 0.3, 0.4], [True, True, True, False]
-    if door == "from_pairs":
-        made = be.Scores.from_pairs(scores, genuine, subjects=np.c_[first, second])
-    else:
-        table = pd.DataFrame({"distance": scores, "subject_a": first, "subject_b": second})
-        made = be.load(table.assign(genuine=genuine) if door == "load with classes" else table)
-    result = be.verification(made)
-    flagged = 2 if door != "load" else 1  # without flags, an unknown person is an impostor
-    assert (int(result.genuine_attempts), int(result.impostor_attempts)) == (flagged, 3 - flagged)
-    assert arguments(result, "pairs-of-no-person")["pairs"] == 1

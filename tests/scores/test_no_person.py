@@ -10,7 +10,7 @@ import pytest
 from json_rows import value
 from limits import streaming
 from named_arguments import raises_about
-from reference import assert_all_tasks, assert_closed_set
+from reference import assert_all_tasks
 from result_messages import arguments, codes
 
 import bioeval as be
@@ -131,24 +131,6 @@ def test_embeddings_equal_the_definition_in_rows_and_tiles(seed, square):
         assert_all_tasks(scores, THRESHOLDS, **case)
 
 
-def test_a_closed_set_promises_enrolment_of_people_alone():
-    case = {
-        "values": np.arange(12.0).reshape(4, 3), "kind": "distance",
-        "probe_labels": ["ann", None, "bob", "unknown"], "gallery_labels": ["bob", "ann", ""],
-    }  # fmt: skip
-    for gallery in ("all", "single"):
-        dataset = be.closed_set(scores_of(case), gallery=gallery, max_rank=3)
-        assert (int(dataset.attempts), int(dataset.skipped)) == (2, 2)
-    assert_closed_set(
-        be.closed_set(scores_of(case), max_rank=3), naive.closed_set(**case, max_rank=3)
-    )
-    case["probe_labels"][1] = "cat"
-    with pytest.raises(
-        be.ProtocolError, match="but 1 of 4 probes have no usable mate, the first is probe 1"
-    ):
-        be.closed_set(scores_of(case))
-
-
 # ------------------------------------------------------------------ which labels
 
 
@@ -180,19 +162,23 @@ def test_ids_say_which_labels_are_of_no_person():
             be.Scores(distances, labels, distractor_ids=wrong)
 
 
-@pytest.mark.parametrize("ids", [None, (), ("x", 3)])
-def test_files_keep_who_is_no_person(tmp_path, ids):
+@pytest.mark.parametrize("suffix", ["npz", "csv", "parquet"])
+@pytest.mark.cases(3)
+def test_files_keep_who_is_no_person(tmp_path, suffix):
     labels = ["ann", "ann", "x", "3", "unknown", "unknown"]
-    scores = be.Scores(np.arange(36.0).reshape(6, 6), labels, distractor_ids=ids)
-    be.save(scores, tmp_path / "x.npz")
-    read = be.load(tmp_path / "x.npz")
-    assert found_attempts(read) == found_attempts(scores)
-    assert (read.distractor_ids is None) == (ids is None)
-    numbers = be.Scores(np.eye(3), [1, None, 1])
-    be.save(numbers, tmp_path / "y.npz")
-    assert found_attempts(be.load(tmp_path / "y.npz")) == found_attempts(numbers)
-    be.save(numbers, tmp_path / "y.csv")
-    assert found_attempts(be.load(tmp_path / "y.csv")) == found_attempts(numbers)
+    # A list has the words alone, of which "unknown" is nobody again.
+    worlds = [(labels, ids) for ids in (None, (), ("x", 3)) if ids is None or suffix == "npz"]
+    for people, ids in [*worlds, ([1, None, 1], None), ([1, 1, 2, 2, 0, 0, -1], (0, -1))]:
+        values = np.arange(float(len(people) ** 2)).reshape(len(people), -1)
+        scores = be.Scores(values, people, distractor_ids=ids)
+        be.save(scores, tmp_path / f"x.{suffix}")
+        read = be.load(tmp_path / f"x.{suffix}")
+        assert found_attempts(read) == found_attempts(scores)
+        if suffix == "npz":
+            assert (read.distractor_ids is None) == (ids is None)
+    np.savez(tmp_path / "y.npz", scores=np.eye(2), labels=[0, 1], distractor_ids=[0.5])
+    with pytest.raises(be.DataError, match=r"`distractor_ids` is 0\.5; expected an integer"):
+        be.load(tmp_path / "y.npz")
 
 
 # ------------------------------------------------------------------ pairs, and files

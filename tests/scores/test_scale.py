@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.cli import main
 
 CROWD = be.simulate_embeddings(30, 4, random_state=1)
 UNITS = CROWD.embeddings / np.linalg.norm(CROWD.embeddings, axis=1, keepdims=True)
@@ -49,12 +48,3 @@ def test_systems_of_two_scales_have_no_threshold_in_common():
     with pytest.raises(be.DataError, match="cosine and l2 are on two scales: the metric"):
         be.compare(systems, measures=["frr_at_threshold=0.4"])
     be.compare(systems, measures=["eer"])  # each at its own threshold
-
-
-def test_the_command_refuses_it_as_well(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for part, metric in (("train", "cosine"), ("test", "l2")):
-        rows = HALVES[part]
-        np.savez(f"{part}.npz", embeddings=UNITS[rows], labels=CROWD.labels[rows], metric=metric)
-    code = main(["threshold", "train.npz", "--on", "test.npz", "--far", "10%"])
-    assert code == 2 and "two scales: the metric" in capsys.readouterr().err

@@ -191,6 +191,8 @@ REFUSED = {
     ],
     lambda options: be.Scores.from_pairs([0.1, 0.2], [1, 0], **options): [
         (({"subjects": [1, 2]},), r"subjects has shape \(2,\); expected \(2, 2\)"),
+        (({"meta": {"sex": ["f"] * 2}},), "meta"),
+        (({"meta": ["f"] * 2},), "meta"),
         (({"kind": "score"},), "`kind` is 'score'"),
     ],
     lambda *cells: square_scores().at_pairs(*cells): [
@@ -270,16 +272,6 @@ def test_a_probe_that_loses_every_mate_to_nan_stays_enrolled():
     with pytest.raises(be.ProtocolError, match="1 of 2 probes have no usable mate, the first is p"):
         be.closed_set(scores)
     assert be.closed_set(scores, unmated="skip").skipped == 1
-
-
-def test_nan_in_a_list_of_pairs():
-    pairs = {"scores": [0.1, NAN, 0.3, NAN], "genuine": [1, 1, 0, 0]}
-    with refused("hold 2 NaN, the first at position 1"):
-        be.verification(be.Scores.from_pairs(**pairs))
-    for nan, attempts, accepted in (("reject", (2, 2), (1, 1)), ("exclude", (1, 1), (1, 1))):
-        ds = be.verification(be.Scores.from_pairs(**pairs, nan=nan), thresholds=[5.0])
-        assert (ds.genuine_attempts, ds.impostor_attempts) == attempts
-        assert (ds.ga.item(), ds.fa.item()) == accepted
 
 
 # ------------------------------------------------------------------------------- masks
@@ -445,13 +437,15 @@ def test_pairs_support_verification_alone():
 
 
 def test_a_selection_of_pairs():
-    subjects = [[1, 1], [1, 2], [2, 2]]
+    subjects, names = [[1, 1], [1, 2], [2, 2]], [["a", "b"], ["a", "c"], ["c", "d"]]
     pairs = be.Scores.from_pairs(
-        [0.1, 0.8, 0.4], [1, 0, 1], kind="similarity", subjects=subjects, name="s"
-    )
+        [0.1, 0.8, 0.4], [1, 0, 1], kind="similarity", subjects=subjects, pair_templates=names,
+        name="s",
+    )  # fmt: skip
     for part in (pairs.select(probes=[2, 0]), pairs[[2, 0]]):
         assert part.values.tolist() == [0.4, 0.1] and part.genuine.tolist() == [True, True]
         assert part.pair_subjects.tolist() == [[2, 2], [1, 1]] and part.name == "s"
+        assert part.pair_templates.tolist() == [["c", "d"], ["a", "b"]]
     assert pairs.subjects.tolist() == [1, 2]
     assert pairs.select() is pairs
     with refused("outside"):

@@ -43,20 +43,6 @@ def attempts(scores: be.Scores) -> tuple[int, int]:
 COUNTED = (int(GENUINE.sum()), int(IMPOSTOR.sum()))
 
 
-def test_the_example_of_the_definition():
-    embeddings = np.array([[0.0, 0], [3, 0], [1, 0]])
-    files = {
-        "probe_meta": {"name": ["1.jpg"]},
-        "gallery_meta": {"name": ["1.jpg", "2.jpg", "3.jpg"]},
-    }
-    scores = be.Scores.from_embeddings(
-        embeddings[:1], ["a"], embeddings, ["a", "a", "b"], metric="l2", **files
-    )
-    dataset = be.reid(scores, "vehicleid")
-    assert float(dataset.mean_ap) == 0.5
-    assert float(dataset.cmc.sel(rank=1)) == 0.0
-
-
 def test_numbers_name_templates_but_neither_counts_nor_labels_nor_photographs_do():
     all_attempts = (MATRIX.size - int(IMPOSTOR.sum()), int(IMPOSTOR.sum()))
     assert attempts(named("template", np.arange(40, 52))) == COUNTED
@@ -151,10 +137,6 @@ def written(folder, kind: str) -> be.Scores:
         np.save(folder / "g.npy", FEATURES[COLUMNS])
         (folder / "g.labels.csv").write_text((folder / "x.gallery.csv").read_text())
         options = {"gallery": folder / "g.npy", "metric": "l2", "labels": labels["labels"]}
-        with refused("p.npy: probe embeddings have 3 features and gallery embeddings 2; exp"):
-            np.save(folder / "g.npy", FEATURES[COLUMNS, :2])
-            be.load(folder / "p.npy", **options)
-        np.save(folder / "g.npy", FEATURES[COLUMNS])
         return be.load(folder / "p.npy", **options)
     return be.load(folder / f"x.{kind}", kind="distance")
 

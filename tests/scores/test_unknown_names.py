@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import naive
 import numpy as np
 import pandas as pd
 import pytest
 
 import bioeval as be
-from bioeval.cli import main
 
 PEOPLE, EACH = 12, 4
 WHO = np.repeat(np.arange(PEOPLE), EACH)
@@ -38,17 +38,8 @@ def fused(first, second):
 
 
 def naive_eer_of_mean(first, second, is_genuine):
-    """The EER of the mean scores, at the operating points, by loops."""
     scores = (first + second) / 2
-    points = sorted(set(scores))
-    genuine, impostor = scores[is_genuine], scores[~is_genuine]
-    far = [0.0, *((impostor <= t).mean() for t in points)]
-    frr = [1.0, *((genuine > t).mean() for t in points)]
-    for i in range(1, len(far)):
-        if far[i] >= frr[i]:
-            rise, fall = far[i] - far[i - 1], frr[i - 1] - frr[i]
-            return far[i - 1] + rise * (frr[i - 1] - far[i - 1]) / (rise + fall)
-    raise AssertionError
+    return float(naive.eer(scores[is_genuine], scores[~is_genuine], "distance").value)
 
 
 OFF = ~np.eye(N, dtype=bool)
@@ -212,13 +203,3 @@ def test_columns_that_name_nothing_are_no_question(tmp_path):
     other = shuffled(table)
     assert be.load(table).shape == (len(table),)
     assert fused(be.load(table), be.load(other)) >= 0
-
-
-def test_the_command_says_its_options(tmp_path, capsys):
-    path = source_of(listed(A, "img_a", "img_b"), tmp_path, "csv")
-    assert main(["run", str(path), "--protocol", "pairs"]) == 2
-    said = " ".join(capsys.readouterr().err.split())
-    assert "--columns template_a=img_a" in said and "--columns img_b=None" in said
-    answers = ["--columns", "template_a=img_a", "--columns", "template_b=img_b"]
-    assert main(["run", str(path), "--protocol", "pairs", *answers]) == 0
-    assert main(["run", str(path), "--protocol", "pairs", "--columns", "img_b=None"]) == 0

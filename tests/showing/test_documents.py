@@ -370,11 +370,3 @@ def test_a_narrow_terminal_cuts_no_number(name, width):
     missing = printed_numbers(as_text(result, width)) - printed_numbers(as_text(result, 1000))
     # A word may be broken at a hyphen, and a long name anywhere.
     assert not {number for number in missing if re.fullmatch(r"[+-]?[\d,.]+…?", number)}
-
-
-@pytest.mark.slow
-def test_intervals_of_several_differences_end_in_a_narrow_terminal():
-    compared = be.compare({f"within {x}": square(within=x) for x in (0.9, 1.0, 1.1)})
-    number_of_intervals = as_text(compared, 1000).count("]")
-    for width in range(40, 100, 4):
-        assert as_text(compared, width).count("]") == number_of_intervals, width

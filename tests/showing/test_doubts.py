@@ -4,6 +4,7 @@ import inspect
 import warnings
 from typing import Any, NamedTuple
 
+import naive
 import numpy as np
 import pytest
 import xarray as xr
@@ -100,20 +101,6 @@ def test_a_warning_names_the_system():
     assert text.startswith("a: the scores, of kind similarity")
 
 
-def auc_by_loops(scores: be.Scores) -> float:
-    """The share of pairs of attempts whose genuine score is closer; ties are halves."""
-    sign = 1 if scores.kind == "distance" else -1
-    genuine, far = [], []
-    for i, probe_subject in enumerate(scores.probe_labels):
-        for j, gallery_subject in enumerate(scores.gallery_labels):
-            if scores.probe_ids[i] != scores.gallery_ids[j]:
-                (genuine if probe_subject == gallery_subject else far).append(
-                    sign * float(scores.values[i, j])
-                )
-    closer = sum((g < i) + 0.5 * (g == i) for g in genuine for i in far)
-    return closer / (len(genuine) * len(far))
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_the_area_under_the_curve_of_a_doubt_is_that_of_the_attempts(seed):
     rng = np.random.default_rng(seed)
@@ -123,7 +110,8 @@ def test_the_area_under_the_curve_of_a_doubt_is_that_of_the_attempts(seed):
     )
     result, _ = warned(lambda: be.verification(scores))
     doubts = [x for x in be.messages(result) if x.code in ("near-chance", "kind-wrong")]
-    auc = auc_by_loops(scores)
+    attempts = naive.attempts_single(scores.values.tolist(), labels.tolist(), kind=scores.kind)
+    auc = float(naive.auc(*attempts, scores.kind))
     # Without any information, the AUC of 20 subjects scatters by up to 0.5 / sqrt(20).
     largest_by_chance = 0.5 + 0.5 / 20**0.5
     assert bool(doubts) == (auc < largest_by_chance)
@@ -288,25 +276,6 @@ def test_messages_that_doubt_no_number_are_no_warnings():
     """The number of people that a FAR target needs is shown beside its rate."""
     result, issued = warned(lambda: be.verification(be.simulate(9, 3, random_state=1)))
     assert "target-not-supported" in codes(result) and not issued
-
-
-def test_a_call_within_a_call_warns_once():
-    """A study of thresholds cross-evaluates the same scores."""
-    _, issued = warned(lambda: be.study_threshold(drawn(30, "similarity"), "eer", **SHORT))
-    texts = [str(one.message) for one in issued]
-    assert len([x for x in texts if "worse than chance" in x]) == 1
-
-
-def test_a_command_shows_a_message_once(tmp_path, capfd, monkeypatch):
-    from bioeval.cli import main
-
-    monkeypatch.chdir(tmp_path)
-    simulated = drawn(20, "similarity")
-    be.save(be.Scores(simulated.values, simulated.probe_labels, kind="similarity"), "x.npz")
-    assert main(["run", "x.npz", "--interval", "none"]) == 0
-    out, err = capfd.readouterr()
-    text = " ".join((out + err).split())
-    assert text.count("worse than chance") == 1
 
 
 def halves(kind: str = "distance", first: int = 0) -> tuple[be.Scores, be.Scores, be.Scores]:

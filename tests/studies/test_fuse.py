@@ -230,24 +230,6 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("writer", [[], ["--markdown"], ["--latex"]])
-@pytest.mark.parametrize(
-    ("options", "kind"), [(["--normalise", "z"], "similarity"), (["--method", "max"], "distance")]
-)
-def test_the_heading_says_the_kind_of_each_system(
-    tmp_path, monkeypatch, capsys, options, kind, writer
-):
-    monkeypatch.chdir(tmp_path)
-    for i, name in enumerate(("face", "finger")):
-        be.save(be.simulate(12, 3, within=1.2, random_state=i), f"{name}.npz")
-    assert main(["fuse", "face.npz", "finger.npz", *options, *writer]) == 0
-    lines = [x.lstrip("%-: ") for x in capsys.readouterr().out.splitlines()]
-    headings = [x.removeprefix("Scores").lstrip(" :") for x in lines if x.startswith("Scores")]
-    headings = [x.partition("; protocol")[0] for x in headings]
-    expected = [f"face and finger: {WORDS['distance']}", f"fused: {WORDS[kind]}"]
-    assert headings == ([WORDS["distance"]] if kind == "distance" else expected)
-
-
 def test_systems_of_two_kinds_are_headed_by_theirs():
     scores = {kind: system(i, kind) for i, kind in enumerate(WORDS)}
     scores["other"] = system(5, "distance")

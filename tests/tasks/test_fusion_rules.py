@@ -83,16 +83,6 @@ def test_a_rule_means_the_same_in_every_call(rule, kind):
     assert [run.attrs["fusion"], float(run.eer)] == [ds.attrs["fusion"], float(ds.eer)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rule", ["min", "max"])
-def test_systems_are_fused_by_the_words_of_templates(rule, kind):
-    systems = {name: world(kind, seed) for seed, name in enumerate("abc")}
-    fused_scores = be.fuse(systems, rule)
-    for i, j in itertools.product(range(5), range(20)):
-        values = [x.values[i, j] for x in systems.values()]
-        assert fused_scores.values[i, j] == fused(values, rule, kind)
-
-
 def lossy(nan: str) -> be.Scores:
     """Scores of people with 2 to 7 templates, of which some comparisons failed."""
     scores = world("distance", nan=nan)

@@ -1,6 +1,5 @@
 """Galleries: exact means against every one of one template of each subject; several of a card."""
 
-import itertools
 import re
 from dataclasses import replace
 
@@ -56,40 +55,6 @@ def test_every_gallery(drawn_case, impostors, max_rank):
     assert closed.attempts.item() == expected.genuine_attempts
     assert closed.skipped.item() == expected.skipped
     assert_expected(closed, expected, ("cms", "cms_count", "tied"))
-
-
-def test_galleries_are_drawn_for_each_probe_and_not_for_all():
-    """Of 2, 3 and 4 templates: 4/9; the mean over the 24 real galleries is another number, 23/48.
-
-    In a real gallery the templates that are enrolled are no probes.
-    """
-    place = np.array([15, 25, 24, 28, 23, 11, 22, 9, 8])
-    labels = np.repeat(["a", "b", "c"], [2, 3, 4])
-    distances = np.abs(place[:, None] - place).astype(float)
-
-    def found(probe: int, enrolled: tuple[int, ...]) -> bool:
-        (mate,) = (g for g in enrolled if labels[g] == labels[probe])
-        return all(distances[probe, mate] < distances[probe, g] for g in enrolled if g != mate)
-
-    of_subjects = [np.flatnonzero(labels == x).tolist() for x in "abc"]
-    drawn = []
-    for probe in range(9):
-        other_templates = [[g for g in of if g != probe] for of in of_subjects]
-        drawn.append(np.mean([found(probe, e) for e in itertools.product(*other_templates)]))
-    assert np.mean(drawn) == pytest.approx(4 / 9)
-    ds = be.closed_set(be.Scores(distances, labels), gallery="single")
-    assert ds.cms.sel(rank=1).item() == pytest.approx(4 / 9, abs=1e-13)
-
-    real, evaluated = [], []
-    for enrolled in itertools.product(*of_subjects):
-        probes = [i for i in range(9) if i not in enrolled]
-        real.append(np.mean([found(i, enrolled) for i in probes]))
-        part = be.Scores(
-            distances[np.ix_(probes, enrolled)], labels[probes], labels[list(enrolled)]
-        )
-        evaluated.append(be.closed_set(part).cms.sel(rank=1).item())
-    assert len(real) == 24
-    assert np.mean(real) == pytest.approx(np.mean(evaluated)) == pytest.approx(23 / 48)
 
 
 # ------------------------------------------------------------------------------ the kernel

@@ -250,15 +250,6 @@ def test_the_smallest_far_target_is_one():
     assert len(be.check_data(scores, far_targets=[target]).findings) > 5
 
 
-@pytest.mark.parametrize("dtype", ["int64", "uint64"])
-def test_whole_numbers_beyond_float64_are_refused(dtype):
-    values = np.array([[0, 2**53 + 1], [2**53 + 1, 0]], dtype)
-    with pytest.raises(be.DataError, match="cannot be counted exactly in float64"):
-        be.verification(be.Scores(values, ["a", "b"]), thresholds=[2.0**53])
-    with pytest.raises(be.DataError, match="cannot be counted exactly in float64"):
-        be.verification(be.Scores.from_pairs(values[0], [True, False]), thresholds=[1.0])
-
-
 @pytest.mark.parametrize(
     "threshold", [2**53 + 1, np.int64(2**53 + 1), Fraction(1, 3), np.longdouble(1) / 3]
 )

@@ -40,11 +40,6 @@ def said(path, **roles) -> str:
     return ""
 
 
-def test_the_log_is_read(log):
-    scores = be.load(log, columns=ROLES)
-    assert scores.shape == (16,) and not said(log)
-
-
 def test_columns_that_are_exchanged_are_named(log):
     expected = "line 2: person is 's0'; expected a number, or another column as `columns="
     assert said(log, distance="person", subject_b="score").startswith(expected)

@@ -123,11 +123,3 @@ def test_an_empty_corner(tmp_path, label):
     assert loaded.layout == "probe-against-gallery"
     assert loaded.probe_labels.tolist() == ["a", "b", "b"]
     assert loaded.gallery_labels.tolist() == ["a", "b"]
-
-
-def test_an_empty_corner_of_one_set(tmp_path):
-    table = pd.DataFrame(MATRIX, index=list("abcd"), columns=list("abcd"))
-    options = {"kind": "distance", "subject_from": "(.)"}
-    assert be.load(written(tmp_path, table), **options).layout == "all-against-all"
-    with pytest.raises(be.DataError, match="the same labels in another order"):
-        be.load(written(tmp_path, table[::-1]), **options)

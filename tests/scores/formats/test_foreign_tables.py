@@ -15,7 +15,6 @@ import pytest
 from optional import optional_import
 
 import bioeval as be
-from bioeval.cli import main
 
 RNG = np.random.default_rng(0)
 WHO = np.repeat(np.arange(6), 4)
@@ -165,18 +164,6 @@ def test_an_odd_title_is_asked_about_with_an_answer(tmp_path):
         be.load(path, **COSINE)
 
 
-@pytest.mark.slow
-def test_commands_read_foreign_tables(tmp_path, capsys):
-    features = put(tmp_path, FEATURES.assign(label=WHO, quality=X[:, 0]))
-    assert main(["run", str(features), "--metric", "cosine"]) == 2
-    assert "--columns quality=None" in capsys.readouterr().err
-    metric = ["--metric", "cosine", "--columns", "quality=None"]
-    assert main(["run", str(features), *metric]) == 0
-    pairs = put(tmp_path, NUMERALS)
-    columns = ["--columns", "subject_a=1,subject_b=2,distance=3"]
-    assert main(["run", str(pairs), *columns]) == 0
-
-
 @pytest.mark.parametrize(
     "genuine, impostor",
     [
@@ -267,15 +254,3 @@ def test_subjects_in_the_names_of_embeddings(tmp_path):
         be.load(tmp_path / "x.h5")
     scores = be.load(tmp_path / "x.h5", subject_from=PATTERN)
     assert numbers(scores) == pytest.approx(numbers(OF_COSINES))
-
-
-def test_a_mask_without_names_is_said_to_be_in_order():
-    def unnamed(values, mask):
-        scores = be.Scores(values, pd.Series(WHO, index=NAMES), mask=mask)
-        messages = be.messages(be.verification(scores))
-        return [x.arguments["unnamed"] for x in messages if x.code == "taken-in-order"]
-
-    mask = np.ones((24, 24), dtype=bool)
-    assert unnamed(MATRIX, mask) == ["`mask`"]
-    assert unnamed(MATRIX, MATRIX.notna()) == []
-    assert "`mask`" not in unnamed(D, mask)

@@ -102,24 +102,6 @@ def test_the_gallery_has_its_own_column(tmp_path):
     assert loaded.gallery_labels.tolist() == [*map(str, WHO[::-1])]
 
 
-@pytest.mark.parametrize(
-    ("labels", "how"),
-    [
-        ([1, 1, 2, 2, 0, 0, -1], {"distractor_ids": [0, -1]}),
-        (["a", "a", "b", "b", "unknown", "nan", None], {}),
-    ],
-)
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_no_persons_are_read_as_they_were_written(tmp_path, labels, how, suffix):
-    if suffix == "parquet":
-        pytest.importorskip("pyarrow.parquet")
-    scores = be.Scores(np.random.default_rng(2).random((7, 7)), labels, **how)
-    be.save(scores, tmp_path / f"x.{suffix}")
-    dataset, truth = be.verification(be.load(tmp_path / f"x.{suffix}")), be.verification(scores)
-    for name in ("genuine_attempts", "impostor_attempts", "eer", "auc"):
-        assert dataset[name].item() == truth[name].item()
-
-
 def test_labels_without_a_name(tmp_path):
     np.save(tmp_path / "x.npy", np.random.default_rng(3).random((4, 4)))
     labels = pd.Series([0, 0, 1, 1])

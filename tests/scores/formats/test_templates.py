@@ -264,21 +264,6 @@ def test_columns_of_images_are_no_metadata_of_templates(tmp_path):
         load(tmp_path, ONE, subject_from="(.)", columns={"sex": "gender"})
 
 
-def test_metadata_of_pairs_in_python():
-    columns = {"sex": [["f", "f"], ["f", "m"], ["m", "m"], ["m", "m"]], "year": [[1, 2]] * 4}
-    subjects = [["a", "a"], ["a", "b"], ["b", "b"], ["b", "c"]]
-    pairs = be.Scores.from_pairs([1, 2, 3, 4], [1, 0, 1, 0], subjects=subjects, meta=columns)
-    assert pairs.probe_meta["sex"].tolist() == ["f", "m", "m", "m"]
-    assert pairs.gallery_meta["year"].tolist() == [1] * 4
-    ds = be.by_group(pairs, "sex", threshold=2.5)
-    assert (
-        ds.frr.values.tolist() == [0.0, 1.0, 0.5] and ds.fa.sel(group="m", claimed_group="f") == 1
-    )
-    for wrong in ({"sex": ["f"] * 4}, ["f"] * 4):
-        with refused("meta"):
-            be.Scores.from_pairs([1, 2, 3, 4], [1, 0, 1, 0], subjects=subjects, meta=wrong)
-
-
 # ------------------------------------------------------------------------- as a matrix
 
 
@@ -519,19 +504,6 @@ def listed(chance: float) -> pd.DataFrame:
             "distance": scores,
         }
     )
-
-
-@pytest.mark.parametrize(
-    ("chance", "is_said"), [(0.5, False), (0.8, False), (0.97, True), (1, False)]
-)
-def test_pairs_in_one_order_are_said_where_nearly_all_are_in_both(chance, is_said):
-    frame = listed(chance)
-    pairs = set(zip(frame["template_a"], frame["template_b"], strict=True))
-    said = [x for x in be.load(frame).remarks if x.code == "pairs-in-one-order"]
-    assert len(said) == is_said
-    for message in said:
-        assert message.arguments["one_order"] == sum((b, a) not in pairs for a, b in pairs)
-        assert message.arguments["pairs"] == len({frozenset(pair) for pair in pairs})
 
 
 def test_a_message_names_the_arguments_of_the_call_that_read_the_list():

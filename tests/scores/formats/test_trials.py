@@ -320,15 +320,6 @@ def test_pairs_of_embeddings_and_of_a_matrix(folder):
         assert pairs.pair_subjects.tolist()[1] == (["ann", "bob"] if name == "x.npz" else [0, 1])
 
 
-def test_an_array_of_objects_does_no_harm_to_the_pairs_of_images(folder):
-    names = np.array(["ann", None], dtype=object)  # a pickle, which is not read
-    labelled = {"labels": SUBJECTS, "image_number": NUMBERS, "names": names}
-    np.savez(folder / "objects.npz", embeddings=X, **labelled)
-    lists = {"trials": folder / "pairs.txt", "format": "lfw"}
-    loaded, expected = (be.load(folder / name, **lists) for name in ("objects.npz", "x.npz"))
-    assert loaded.values.tolist() == expected.values.tolist()
-
-
 def test_missing_images(folder):
     more_pairs, skip = (
         put(folder, "more.txt", LFW.replace("bob 2", "bob 7")),
@@ -479,25 +470,6 @@ def test_errors_of_the_lists_of_ijb(tmp_path, ijb, options, message):
         path.write_text(text or path.read_text())
     with refused(message):
         be.load(tmp_path / "features.npy", **options_of_files)
-
-
-def test_subjects_of_the_table_of_ijb(tmp_path, ijb):
-    """A header as IJB-C's tables have it, with the subject; genuine follows from it."""
-    subject_of = {7: 1, 3: 2, 9: 1}
-    lines = [f"{t},{subject_of[t]},img/{i}.jpg,{m}" for i, (t, m) in enumerate(IMAGES)]
-    head = "TEMPLATE_ID,SUBJECT_ID,FILENAME,MEDIA_ID"
-    path, table = (
-        tmp_path / "features.npy",
-        write(tmp_path / "enroll_templates.csv", [head, *lines]),
-    )
-    loaded = be.load(
-        path, labels=table, trials=put(tmp_path, "t", "9 7\n3 7\n"), average=BOTH, format="pyeer"
-    )
-    assert loaded.genuine.tolist() == [True, False]
-    assert loaded.pair_subjects.tolist() == [["1", "1"], ["1", "2"]]
-    averaged = be.load(path, labels=table, average=["TEMPLATE_ID", "MEDIA_ID"])
-    assert averaged.probe_labels.tolist() == ["1", "2", "1"]
-    np.testing.assert_allclose(averaged.values[0, [2, 1]], loaded.values, rtol=1e-12)
 
 
 def test_trials_of_two_templates_of_no_person_are_left_out(tmp_path):

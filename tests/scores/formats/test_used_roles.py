@@ -142,22 +142,6 @@ def test_an_unknown_name_may_be_that_of_the_mask(tmp_path):
     assert chosen.has_mask and np.array_equal(chosen.mask, masked.mask)
 
 
-@pytest.mark.parametrize("form", ["npz", "mat", "h5"])
-def test_other_unknown_arrays_are_metadata_or_named_in_a_message(tmp_path, form):
-    more = {
-        "age": WHO + 20,
-        "version": np.array(3.0),
-        "means": X[:10, :4],
-        "images": np.ones((9, 4, 4)),
-    }
-    scores = be.load(written(tmp_path, form, MATRIX | more))
-    assert {*scores.probe_meta} == {"age"}
-    (remark,) = scores.remarks
-    assert remark.code == "arrays-left-out" and {*remark.arguments["arrays"]} == {"images", "means"}
-    path = written(tmp_path, form, {"labels": WHO, "a": D, "b": 2 * D})
-    same(be.load(path, columns={"scores": "a"}), be.load(written(tmp_path, form, MATRIX)))
-
-
 def test_equal_arrays_that_state_the_same_are_read(tmp_path):
     path = written(tmp_path, "npz", MATRIX | {"probe_labels": WHO})
     same(be.load(path), be.load(written(tmp_path, "npz", MATRIX)))

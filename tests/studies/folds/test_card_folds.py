@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import naive
 import numpy as np
 import pytest
 from reference import one_thread  # noqa: F401
@@ -137,20 +138,6 @@ def test_pairs_carry_their_folds(tmp_path):
         be.Scores.from_pairs(distances, same, pair_folds=[0, 1])
 
 
-def naive_dir(values, probes, enrolled, target):
-    """DIR at rank 1 and the largest threshold whose FPIR is at most the target."""
-    mated = [(row, list(enrolled).index(who)) for row, who in zip(values, probes, strict=True)
-             if who in enrolled]  # fmt: skip
-    nearest_others = [
-        min(row) for row, who in zip(values, probes, strict=True) if who not in enrolled
-    ]
-    best = 0
-    for threshold in {x for row in values for x in row}:
-        if sum(other <= threshold for other in nearest_others) <= target * len(nearest_others):
-            best = max(best, sum(row[j] <= threshold and row[j] == min(row) for row, j in mated))
-    return best / len(mated)
-
-
 def faces(seed: int = 0, numbers=(9, 7, 5, 4, 3, 3, 2, 2, 2, *[1] * 20)) -> be.Scores:
     """Faces of persons, most of whom have a single face."""
     rng = np.random.default_rng(seed)
@@ -181,7 +168,10 @@ def test_lfw_open_set_is_its_definition():
         own = scores.values[np.ix_(parts.probes, parts.gallery)]
         for target in (0.1, 0.01):
             result = float(ds.dir_at_far.sel(far_target=target, rank=1).values[repeat, 0])
-            assert result == pytest.approx(naive_dir(own, labels[parts.probes], enrolled, target))
+            expected, _ = naive.dir_at_far(
+                target, 1, values=own, probe_labels=labels[parts.probes], gallery_labels=enrolled
+            )
+            assert result == pytest.approx(float(expected))
     assert ds.genuine_attempts.sel(part="test").values.ravel().tolist() == [6, 6, 6]
     assert not {"threshold", "far", "frr", "dir", "fa"} & set(ds.variables)
     closed = be.evaluate(scores, card)["closed_set"].to_dataset()

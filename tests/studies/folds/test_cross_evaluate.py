@@ -148,21 +148,6 @@ def test_impostors_are_the_same_in_all_parts():
     assert arguments(closed, "probes-without-mate")["probes"] == 2
 
 
-def test_closed_set_in_folds(scores):
-    splitter = be.partition.SubjectKFold(3)
-    ds = be.cross_evaluate(scores, splitter, task="closed_set", rank_unit="subject", ranks=(1, 2))
-    for k, (_, test) in enumerate(splitter.split(scores)):
-        of_part = be.closed_set(scores.select(test, test), rank_unit="subject")
-        of_test = ds.isel(repeat=0, fold=k).sel(part="test")
-        for name in ("cms", "cms_count"):
-            np.testing.assert_array_equal(of_test[name], of_part[name].sel(rank=[1, 2]))
-        assert of_test.attempts == of_part.attempts
-    assert "threshold" not in ds
-    dimensions = "repeat", "fold"
-    pooled = ds.cms_count.sum(dimensions) / ds.attempts.sum(dimensions)
-    np.testing.assert_allclose(be.aggregate(ds, dimensions).cms.sel(statistic="pooled"), pooled)
-
-
 def test_summaries_by_hand(scores):
     splitter = be.partition.SubjectKFold(3, n_repeats=2, shuffle=True, random_state=0)
     ds = be.cross_evaluate(scores, splitter, interval=be.stats.IntervalMethod("nadeau-bengio", 0.9))
@@ -337,19 +322,6 @@ def test_an_option_without_effect_is_refused(scores, options):
     name = list(options)[-1]
     with pytest.raises(be.ProtocolError, match=f"`{name}` has no effect"):
         be.cross_evaluate(scores, be.partition.SubjectKFold(3), **options)
-
-
-def test_claims_of_several_templates_are_those_of_verification(scores):
-    folds = be.partition.SubjectKFold(3)
-    ds = be.cross_evaluate(scores, folds, templates="multi", fusion="mean", far_targets=[0.1])
-    for k, (_, test) in enumerate(folds.split(scores)):
-        part = be.verification(
-            scores.select(test), templates="multi", fusion="mean", thresholds=ds.threshold[0, k]
-        )
-        of_test = ds.isel(repeat=0, fold=k).sel(part="test")
-        assert (of_test.fa.item(), of_test.fr.item()) == (part.fa.item(), part.fr.item())
-        assert of_test.eer.item() == part.eer.item()
-    assert (ds.attrs["templates"], ds.attrs["fusion"]) == ("multi", "mean")
 
 
 def test_sessions_are_tested_in_turn():

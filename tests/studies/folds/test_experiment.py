@@ -164,31 +164,6 @@ def test_people_who_search_without_a_mate_support_a_dir(unenrolled, repeats):
     np.testing.assert_array_equal(of_parts.dir_at_far_supported, fold.dir_at_far_supported)
 
 
-def test_an_estimator_is_fitted_on_the_training_part_alone():
-    class Recorder:
-        def fit(self, x, y):
-            fitted.append(set(y))
-            return self
-
-        def transform(self, x):
-            return x
-
-        def get_params(self, deep=True):
-            return {}
-
-    fitted: list[set] = []
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(10), 4)
-    x = rng.normal(size=(10, 6))[y] + 0.5 * rng.normal(size=(40, 6))
-    experiment = Experiment(0.3, 0.3, 1, 0.25, repeats=3, random_state=0)
-    result = be.cross_evaluate(x, experiment, y=y, estimator=Recorder(), metric="l2")
-    scores = be.Scores.from_embeddings(x, y, metric="l2")
-    expected = be.cross_evaluate(scores, experiment)
-    for name in ("fa", "fr", "threshold", "eer", "subjects"):
-        np.testing.assert_allclose(result[name], expected[name], rtol=1e-12)
-    assert fitted == [set(y[parts.train]) for parts in experiment.split(y=y)]
-
-
 @pytest.mark.parametrize(("per_probe", "share"), [(1, 0.5), (1, 0.9), (3, 0.1), (2, 0.0), (2, 0.5)])
 @pytest.mark.cases(1)
 def test_claims_are_drawn_as_defined(per_probe, share):

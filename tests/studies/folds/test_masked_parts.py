@@ -137,18 +137,6 @@ def test_thousands_of_parts_are_interrupted_at_once(monkeypatch):
     assert steps == [1]
 
 
-@pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
-def test_folds_by_masks_have_the_points_of_each_task(task, monkeypatch):
-    scores = be.simulate(9, (1, 4), within=1.2, random_state=3)
-    splitter = be.partition.SampleKFold(3, shuffle=True, random_state=1)
-    options = {"task": task, "far_targets": [0.1]}
-    two_results = both_ways(
-        monkeypatch, lambda: xr.DataTree(be.cross_evaluate(scores, splitter, **options))
-    )
-    assert two_results is not None
-    assert_same(*(x.to_dataset() for x in two_results))
-
-
 def test_each_probe_of_a_part_is_an_impostor_whether_its_person_is_enrolled_or_not(monkeypatch):
     scores = be.simulate(9, (1, 3), within=1.2, random_state=3)
     people = [np.arange(9), np.arange(3), np.flatnonzero(np.bincount(scores.codes.probe) > 1)]

@@ -16,7 +16,6 @@ from scipy.spatial.distance import cdist
 import bioeval as be
 from bioeval import protocol as cards
 from bioeval.cli import main
-from bioeval.studies.folds.results import span
 
 SIZES = {"gallery_templates", "gallery_subjects"}
 
@@ -110,15 +109,6 @@ def test_ranks_beyond_a_gallery_are_nan_and_counts_then_floats():
     assert np.isnan(counts.sel(rank=10).values).tolist() == [True, False, True]
     assert tree["closed_set"]["attempts"].dtype == np.int64
     assert tree["closed_set"]["rank"].values.tolist() == [1, 5, 10]
-
-
-def test_the_tree_has_the_nodes_and_descriptions_of_evaluate():
-    scores = be.simulate(8, 3, random_state=0)
-    tree, evaluated = be.repeat(scores, [range(24)]), be.evaluate(scores)
-    assert [x.path for x in tree.leaves] == [x.path for x in evaluated.leaves]
-    for node in tree.leaves:
-        for name in {*node.variables} - {"partition", *SIZES}:
-            assert node[name].attrs == evaluated[node.path][name].attrs
 
 
 def test_an_asymmetric_matrix_is_judged_by_partition():
@@ -306,15 +296,6 @@ def test_plain_pairs_of_two_sets_are_of_templates_of_both(random_state):
                 genuine, impostor = genuine + same, impostor + (not same)
     assert int(found.genuine_attempts[0]) == genuine
     assert int(found.impostor_attempts[0]) == impostor
-
-
-def test_scikit_learn_tests_parts_of_repeat():
-    selection = pytest.importorskip("sklearn.model_selection")
-    scores = scores_of()
-    splitter = selection.GroupKFold(3)
-    parts = [*splitter.split(np.zeros(len(scores.probe_labels)), None, scores.probe_labels)]
-    sets = [(test, test) for _, test in parts]
-    check(be.repeat(scores, parts), scores, sets)
 
 
 def test_galleries_are_no_training_parts():
@@ -506,27 +487,11 @@ def test_impostors_are_decided_once_for_all_partitions():
     assert tree["impostor_attempts"].item() == 20
 
 
-def test_measures_of_open_world_retrieval_are_shown_over_partitions():
-    labels, meta = np.repeat(np.arange(8), 3), {"camera": np.tile([1, 2, 3], 8)}
-    values = np.random.default_rng(0).random((24, 24))
-    scores = be.Scores(values, labels, labels, probe_meta=meta, gallery_meta=meta)
-    parts = [be.partition.ProbesGallery(np.arange(n), np.arange(n)) for n in (24, 12)]
-    tree = be.repeat(scores, parts, "gom-market1501")
-    line = next(x for x in as_text(tree).splitlines() if x.strip().startswith("max mReP"))
-    rates = 100 * tree["gom"].max_mrep.values
-    mean_and_sd = [f"{rates.mean():.2f}", f"{rates.std(ddof=1):.2f}"]
-    assert line.replace(" %", "").split()[2:4] == mean_and_sd
-
-
 def test_points_of_partitions_end_at_the_last_rank_of_the_card():
     card = cards.load("course-all-vs-all")
     card = replace(card, open_set=replace(card.open_set, max_rank=2))
     tree = be.repeat(be.simulate(20, 4, random_state=1), be.partition.SubjectKFold(2), card)
     assert tree["open_set"]["rank"].values.tolist() == [1]
-
-
-def test_counts_that_differ_are_a_span():
-    assert (span([3, 1, 2]), span([1200, 1200])) == ("1 to 3", "1,200")
 
 
 RECORDED = {

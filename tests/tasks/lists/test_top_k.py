@@ -10,7 +10,6 @@ from reference import floats
 from scipy.io import savemat
 
 import bioeval as be
-from bioeval.cli import main
 
 
 def lists_of(distances, k) -> np.ndarray:
@@ -324,16 +323,6 @@ def test_lists_that_count_from_one_are_asked_about(tmp_path, seed):
     assert np.isclose(precision_of(be.load(tmp_path / "x.mat")), right)
     be.save(read, tmp_path / "y.npz")
     assert np.isclose(precision_of(be.load(tmp_path / "y.npz")), right)
-
-
-def test_the_command_asks_about_lists_from_one(tmp_path, capsys):
-    lists, queries, gallery = search(7)
-    np.savez(tmp_path / "x.npz", indices=lists + 1, probe_labels=queries, gallery_labels=gallery)
-    command = ["run", str(tmp_path / "x.npz"), "--protocol", "top-k"]
-    assert main(command) == 2
-    said = " ".join(capsys.readouterr().err.split())
-    assert "--lists first_index=1" in said and "--lists first_index=0" in said
-    assert main([*command, "--lists", "first_index=1"]) == 0
 
 
 def test_positions_of_queries_count_as_the_lists_do():

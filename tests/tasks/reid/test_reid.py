@@ -177,22 +177,6 @@ def test_ndcg_of_expected_ties_is_that_of_scikit_learn(kind):
 
 
 @few_and_many
-@pytest.mark.parametrize("cmc", ["first-match", "allshots"])
-@pytest.mark.parametrize("ties", TIES)
-def test_ranks_of_tied_matches(ties, cmc):
-    """Two matches and two other entries are equal, behind one match and one other entry."""
-    case = {"values": [[1, 2, 2, 2, 2, 3, 1]], "probe_labels": [1], "kind": "distance"}
-    case["gallery_labels"] = [1, 1, 2, 1, 3, 1, 2]
-    result = be.reid(
-        be.Scores(*(case[x] for x in ("values", "probe_labels", "gallery_labels"))), "viper",
-        cmc=cmc, ties=ties, max_rank=7,
-    )  # fmt: skip
-    expected = naive_reid.reid(case, None, removed="none", counts=cmc, ties=ties, max_rank=7)
-    assert_close(result.cmc, expected.cmc)
-    assert_close(result.precision_at_k, expected.precision_at_k)
-
-
-@few_and_many
 @given(
     cases(sizes=((1,), (2, 1), (2, 2), (3, 1, 2), (1, 1, 1, 1)), dtypes=("float32", "float64")),
     st.sampled_from(RULES),
@@ -467,21 +451,6 @@ def test_arrays_under_their_usual_names_need_no_options(arrays, tmp_path):
     assert be.reid(be.load(tmp_path / "r.npz")).mean_ap == be.reid(population()).mean_ap
 
 
-def test_columns_name_the_arrays_of_cameras(arrays, names, tmp_path):
-    np.savez(tmp_path / "r.npz", **arrays)
-    columns = {"probe_camera": names[0], "gallery_camera": names[1]}
-    scores = be.load(tmp_path / "r.npz", columns=columns)
-    np.testing.assert_array_equal(scores.probe_meta["camera"], arrays[names[0]])
-
-
-def test_columns_name_the_array_of_labels(arrays, names, tmp_path):
-    other_labels = arrays[names[0]] + 1
-    np.savez(tmp_path / "r.npz", **arrays, who=other_labels)
-    scores = be.load(tmp_path / "r.npz", columns={"labels": "who"})
-    np.testing.assert_array_equal(scores.probe_labels, other_labels)
-    np.testing.assert_array_equal(scores.probe_meta["camera"], arrays[names[2]])
-
-
 def test_distances_beside_embeddings_have_to_be_chosen(arrays, matrix, names, tmp_path):
     np.savez(tmp_path / "r.npz", **arrays, qf=np.eye(40), gf=np.eye(72, 40))
     with pytest.raises(be.DataError, match=f"holds both {matrix} and qf; choose by `columns="):
@@ -491,12 +460,6 @@ def test_distances_beside_embeddings_have_to_be_chosen(arrays, matrix, names, tm
     columns = {"embeddings": "qf", "gallery_embeddings": "gf"}
     features = be.load(tmp_path / "r.npz", metric="l2", columns=columns)
     np.testing.assert_array_equal(features.gallery_labels, arrays[names[1]])
-
-
-def test_a_matrix_needs_labels_of_both_sides(arrays, matrix, names, tmp_path):
-    np.savez(tmp_path / "r.npz", **{name: arrays[name] for name in (matrix, names[0])})
-    with pytest.raises(be.DataError, match="no labels, the subject of|there are no gallery labels"):
-        be.load(tmp_path / "r.npz")
 
 
 @pytest.mark.slow
