@@ -4,7 +4,6 @@ import string
 
 import numpy as np
 import pytest
-import xarray as xr
 from every_result import CALLS, datasets_of
 
 from bioeval.results.variables import PLACES, TARGETS, UNITS
@@ -99,16 +98,6 @@ def test_what_is_at_a_target_has_its_support_beside_it(name):
             support = dataset[f"{about.get('measure', key)}_supported"]
             assert {*support.dims} <= {*variable.dims} and dims <= {*support.dims}, (path, key)
             assert np.isin(support, [0, 1]).sum() == support.notnull().sum(), (path, key)
-
-
-@each
-@pytest.mark.cases(1)
-def test_descriptions_are_saved(name, tmp_path):
-    for dataset in datasets_of(name).values():
-        dataset.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
-        with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as read:
-            for key in dataset.variables:
-                assert read[key].attrs == dataset[key].attrs, key
 
 
 @each

@@ -22,6 +22,7 @@ GALLERIES = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=0)
 STUDIES = {
     "verification": lambda x, t: be.verification(x, thresholds=[t]),
     "open_set": lambda x, t: be.open_set(x, thresholds=[t]),
+    "study": lambda x, t: be.study_threshold(x, t, folds=3, repeats=1),
     "zoo": lambda x, t: be.zoo(x, threshold=t, permutations=20),
     "folds": lambda x, t: be.cross_evaluate(x, FOLDS, threshold=t),
     "folds of searches": lambda x, t: be.cross_evaluate(x, FOLDS, threshold=t, task="open_set"),

@@ -15,7 +15,6 @@ from bioeval.results.support import (
     RuleOf,
     beyond_scores,
     independent_trials,
-    people_with,
     rank_message,
     searching_people,
     support_messages,
@@ -311,11 +310,6 @@ def test_a_target_is_supported_by_exactly_as_many_attempts_as_the_rule_says():
     assert independent_trials(1000, ComparedPeople(5, 10)) == 10
     assert independent_trials(1000, 5) == 5 and independent_trials(4, 5) == 4
     assert rule.attempts_for(0.25) == 12 and rule.attempts_for(3 / 1000) == 1000
-
-
-@pytest.mark.parametrize(("pairs", "people"), [(1, 2), (3, 3), (4, 4), (6, 4), (7, 5), (300, 25)])
-def test_the_fewest_people_with_so_many_pairs(pairs, people):
-    assert people_with(pairs) == people == people_by_counting_up(pairs)
 
 
 @pytest.mark.parametrize(

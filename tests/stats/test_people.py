@@ -262,20 +262,6 @@ def test_limits_of_counted_attempts_are_those_of_listed_attempts(make, way, temp
         )
 
 
-def test_a_list_of_pairs_has_the_limits_of_the_matrix():
-    scores = crowd()
-    pairs = scores.at_pairs(*np.triu_indices(36, 1))
-    grid = np.unique(scores.values)[1::40]
-    of_matrix, of_list = (
-        be.verification(x, thresholds=grid, interval="people") for x in (scores, pairs)
-    )
-    for name in ("far", "frr", "eer", "frr_at_far", "auc", "min_dcf"):
-        for end in ("low", "high"):
-            np.testing.assert_allclose(
-                of_matrix[f"{name}_{end}"], of_list[f"{name}_{end}"], atol=1e-12, err_msg=name
-            )
-
-
 def test_limits_of_retrieval_are_those_of_the_queries_of_the_others():
     scores = retrieval()
     ds = be.reid(scores, "vehicleid", interval="people")

@@ -212,12 +212,3 @@ def test_memory_is_bounded_by_the_file(tmp_path, name):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < HUGE >> 4
-
-
-# ------------------------------------------------------------------------ odd, but valid
-
-
-def test_distances_of_embeddings_near_the_smallest_float(tmp_path):
-    tiny = np.full((12, 12), np.nextafter(0.0, 1.0))
-    np.savez(tmp_path / "x.npz", embeddings=tiny, labels=list("aaabbbcccddd"), metric="l2")
-    assert np.isfinite(be.load(tmp_path / "x.npz").values).all()

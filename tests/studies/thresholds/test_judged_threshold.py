@@ -92,12 +92,6 @@ def test_a_threshold_that_accepts_nothing_and_one_that_accepts_all():
     assert ds.far == 1 and ds.frr == 0 and ds.attrs["chosen_on"] == "given"
 
 
-def shared_people(train, test):
-    """Return the number of people in both sets, and the number of people of the test set."""
-    people = set(test.subjects.tolist())
-    return len(people & set(train.subjects.tolist())), len(people)
-
-
 def test_messages_name_what_makes_rates_optimistic():
     train = lists(1)
     assert "people-of-both-sets" in codes(be.judge_threshold(train, train, "eer"))
@@ -165,12 +159,12 @@ def test_people_of_both_sets_are_named_where_one_set_judges_the_other(tmp_path, 
     paths = [str(tmp_path / f"{name}.npz") for name in ("train", "test")]
     for path, seed in zip(paths, (1, 2), strict=True):
         be.save(lists(seed), path)
-    shared, people = shared_people(lists(1), lists(2))
+    train, test = (set(lists(seed).subjects.tolist()) for seed in (1, 2))
     command = ["threshold", paths[0], "--target", "eer", "--on", paths[1]]
     assert main([*command, "--json"]) == 0, capsys.readouterr().err
     messages = json.loads(capsys.readouterr().out)["messages"]
     (message,) = (x for x in messages if x["code"] == "people-of-both-sets")
-    assert message["who"] == f"{shared} of {people} subjects"
+    assert message["who"] == f"{len(train & test)} of {len(test)} subjects"
 
 
 @pytest.mark.parametrize(

@@ -285,15 +285,6 @@ def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
     assert [*people, sparse["needs"].subjects_needed.sel(rule=30)] == [246] * 3
 
 
-def test_scores_near_chance_are_doubted(scores):
-    shuffled = np.random.default_rng(0).permutation(scores.probe_labels)
-    options = {"interval": "people", "folds": 3, "repeats": 1}
-    chance = be.study_threshold(be.Scores(scores.values, shuffled), "eer", **options)
-    assert "near-chance" in codes(chance)
-    sound = be.study_threshold(scores, "eer", **options)
-    assert not {"near-chance", "kind-wrong", "labels-wrong"} & {*codes(sound)}
-
-
 def test_a_promise_beside_a_target_that_is_not_measured_says_why_both_are_true():
     """40 people bound FAR 2 %, and 30 of their 780 pairs are more than are expected there."""
     scores = be.simulate(40, 2, random_state=1)
@@ -327,28 +318,6 @@ def test_the_usual_folds_have_two_people_each(people, folds):
     study = be.study_threshold(be.simulate(people, 2, random_state=1), "far=0.1", repeats=1)
     assert study["folds"].sizes["fold"] == folds
     assert ("fewer-folds" in study.attrs["messages"]) == (folds < 10)
-
-
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-def test_a_given_threshold_beyond_all_scores_is_remarked(kind):
-    drawn = be.simulate(12, 3, random_state=1)
-    sign = 1 if kind == "distance" else -1
-    scores = be.Scores(sign * np.asarray(drawn.values), drawn.probe_labels, kind=kind)
-    for distance_threshold, does in ((1000.0, "accepts"), (-1000.0, "rejects"), (3.0, None)):
-        threshold = sign * distance_threshold
-        results = [
-            be.study_threshold(scores, threshold, folds=3, repeats=1),
-            be.zoo(scores, threshold=threshold, permutations=10),
-            be.verification(scores, thresholds=[threshold]),
-        ]
-        for result in results:
-            remarks = [x for x in be.messages(result) if x.code == "threshold-beyond-scores"]
-            expected = [] if does is None else [{"threshold": threshold, "does": does}]
-            assert [{k: x.arguments[k] for k in ("threshold", "does")} for x in remarks] == expected
-            assert all(x.arguments["outside"] for x in remarks)
-        if does is not None:
-            with pytest.raises(be.BioevalError, match=f"{does} all attempts of both classes"):
-                be.check_promise(scores, threshold, "far=0.5")
 
 
 @pytest.mark.slow
