@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
+import scipy
 import xarray as xr
 
 from bioeval.base.arguments import require_list, require_listed_numbers, require_text
@@ -23,11 +24,18 @@ from bioeval.results.variables import (
     limits_of,
 )
 from bioeval.stats.options import IntervalMethod, required_interval
-from bioeval.stats.repeated import (
-    REPEATED_INTERVALS,
-    RepeatedInterval,
-    attrs_of_interval,
-    half_width,
+
+#: Intervals over folds, or over other parts of the same data.
+RepeatedInterval = Literal["nadeau-bengio", "quantile"]
+REPEATED_INTERVALS: tuple[RepeatedInterval, ...] = get_args(RepeatedInterval)
+
+_SPREAD = (
+    "central quantiles of the repeats themselves: how a rate depends on the draw of parts and "
+    "claims, among these same subjects; no confidence interval for other subjects"
+)
+
+_CORRECTED = (
+    "of the mean, corrected for overlapping training parts (Nadeau and Bengio 2003); a heuristic"
 )
 
 Results = TypeVar("Results", xr.Dataset, xr.DataTree)
@@ -307,9 +315,14 @@ class _Aggregation:
             levels = (1 - interval.confidence) / 2, (1 + interval.confidence) / 2
             low, high = _quantiles(np.sort(values, axis=0), number, levels)
         else:
+            # The training parts of folds overlap, so that their rates are not independent, and the
+            # usual variance sd^2 / J of a mean is too small. A heuristic without a proven coverage:
+            # Nadeau, C., Bengio, Y. (2003). Inference for the generalization error. Machine
+            # Learning 52, 239-281, equation 10; for repeated folds: Bouckaert and Frank (2004).
             with np.errstate(invalid="ignore", divide="ignore"):
                 test_to_train = self._test_to_train(inner)
-                half = half_width(number, statistics["sd"], test_to_train, interval.confidence)
+                quantile = scipy.special.stdtrit(number - 1, 0.5 + interval.confidence / 2)
+                half = quantile * statistics["sd"] * (1 / number + test_to_train) ** 0.5
             smallest = np.fmin.reduce(values)
             largest = np.fmax.reduce(values)
             # Equal values, up to rounding, have no spread to estimate a width from.
@@ -397,3 +410,15 @@ def _of_repeats(
     means = array.mean(within_repeat).transpose("repeat", *inner).values
     statistics = _statistics(means, np.empty(0))
     return {"repeats_mean": statistics["mean"], "repeats_sd": statistics["sd"]}
+
+
+def attrs_of_interval(interval: IntervalMethod) -> dict[str, str | float]:
+    """Return the attributes of results over folds with this interval."""
+    attrs: dict[str, str | float] = {
+        "interval_method": interval.method,
+        "confidence": interval.confidence,
+        "interval_unit": "folds",
+    }
+    if interval.method == "quantile":
+        return attrs | {"interval": _SPREAD, "interval_for": "these people"}
+    return attrs | {"interval": _CORRECTED, "interval_for": "folds like these"}

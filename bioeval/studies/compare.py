@@ -89,10 +89,10 @@ from bioeval.scores.sampled import is_symmetric
 from bioeval.scores.scale import require_one_scale
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.showing.text import Text, labelled
+from bioeval.stats.aggregate import attrs_of_interval
 from bioeval.stats.error_curves import curve_measures
 from bioeval.stats.limits import student
 from bioeval.stats.options import PEOPLE, IntervalMethod, required_interval
-from bioeval.stats.repeated import attrs_of_interval
 from bioeval.stats.search_attempts import FEWEST
 from bioeval.stats.search_columns import SearchColumns
 from bioeval.stats.simultaneous import Differences, discordant, holm, least_discordant
@@ -385,7 +385,9 @@ def compare(
     ['b', 'b', 'a']
     """
     require_choice("adjust", adjust, ADJUSTMENTS)
-    if (folds := _results_over_folds(a, b)) is not None:
+    by_name = _by_name(a, b)
+    if any(isinstance(x, xr.Dataset | xr.DataTree) for x in by_name.values()):
+        _require_folds(by_name)
         # The options of a comparison of scores, with their defaults.
         for name, option, default in (
             ("fusion", fusion, "best"),
@@ -402,7 +404,7 @@ def compare(
                     "and give it to be.cross_evaluate"
                 )
         corrected = required_interval("nadeau-bengio" if interval == PEOPLE else interval, (FOLDS,))
-        return _compared_folds(folds, measures, corrected, adjust)
+        return _compared_folds(by_name, measures, corrected, adjust)
     method = required_interval(interval, (PEOPLE,), takes_unit=True)
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
     far_numbers = check_targets(FAR_TARGETS if far_targets is None else far_targets)
@@ -425,7 +427,6 @@ def compare(
             return by_queries(scores, rules, wanted, method)
         return by_attempts(scores, wanted, search, method)
 
-    by_name = _by_name(a, b)
     with rows_reported():
         at_one_threshold = any(wanted.numbers(name) for name in AT_THRESHOLD)
         systems = _measure_all(by_name, measure, rules, protocol, at_one_threshold)
@@ -487,17 +488,21 @@ def _refuse_unused(search: OpenSet, where: str, remedy: str, **targets: bool) ->
         )
 
 
-def _by_name(a: Any, b: Any) -> Mapping[str, System]:
+def _by_name(a: Any, b: Any) -> dict[str, Any]:
     """Return systems by their names; two systems without distinct names are called a and b."""
-    if isinstance(a, Mapping):
+    results = (xr.Dataset, xr.DataTree)
+    if isinstance(a, Mapping) and not isinstance(a, results):
         if b is not None:
             raise DataError(
                 "systems are given by name and as `b`; give either a mapping, or `a` and `b`"
             )
         if len(a) < 2:
             raise DataError(f"a comparison needs two systems or more, and {len(a)} is given")
-        return a
-    names = [getattr(system, "name", "") or letter for system, letter in ((a, "a"), (b, "b"))]
+        return {**a}
+    names = []
+    for system, letter in ((a, "a"), (b, "b")):
+        name = system.attrs.get("system") if isinstance(system, results) else None
+        names.append(str(name or getattr(system, "name", "") or letter))
     if names[0] == names[1]:
         names = [f"{names[0]} (a)", f"{names[1]} (b)"]
     return dict(zip(names, (a, b), strict=True))
@@ -1602,14 +1607,8 @@ def _what_is(result: Any) -> str:
     return received(result) if not isinstance(result, xr.DataTree) else "a tree of results"
 
 
-def _results_over_folds(a: Any, b: Any) -> dict[str, xr.Dataset] | None:
-    """Return results of cross-evaluation by the name of the system; None if these are scores."""
-    is_named = isinstance(a, Mapping) and not isinstance(a, xr.Dataset | xr.DataTree)
-    systems = {**a} if is_named else {"a": a, "b": b}
-    if not any(isinstance(x, xr.Dataset | xr.DataTree) for x in systems.values()):
-        return None
-    if is_named:
-        _by_name(a, b)  # which refuses a single system, and `b` beside names
+def _require_folds(systems: Mapping[str, Any]) -> None:
+    """Raise :class:`DataError` unless all systems are results of cross-evaluation."""
     for name, result in systems.items():
         dims = result.dims if isinstance(result, xr.Dataset) else ()
         if not {"repeat", "fold", "part"} <= {*dims} or "splitter" not in result.attrs:
@@ -1618,12 +1617,6 @@ def _results_over_folds(a: Any, b: Any) -> dict[str, xr.Dataset] | None:
                 "be.cross_evaluate of all systems, or the scores of all systems, as in "
                 "be.compare({name: scores, ...})"
             )
-    if is_named:
-        return systems
-    names = [str(x.attrs.get("system") or name) for name, x in systems.items()]
-    if names[0] == names[1]:
-        names = [f"{names[0]} (a)", f"{names[1]} (b)"]
-    return dict(zip(names, systems.values(), strict=True))
 
 
 def _require_same_folds(results: Mapping[str, xr.Dataset]) -> None:

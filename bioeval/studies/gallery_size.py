@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -19,7 +19,7 @@ from bioeval.base.errors import (
     received,
 )
 from bioeval.base.progress import rows_reported
-from bioeval.counting.identification import Searches, Searching, check_max_rank
+from bioeval.counting.identification import Searching, check_max_rank
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.single_template import thresholds_over
@@ -165,28 +165,53 @@ def gallery_size(
     searches = searching.result(*facts)
     points = len(gallery_sizes) * (len(grid) + 1)
     ranks, remarks = ranks_to_report(subjects, max_rank, points)
-    rates = _rates(searches, grid, histogram, gallery_sizes, task, ranks)
+
+    # (t + 1, subjects): the expected number of probes with 0, 1, ... subjects closer than the mate,
+    # by the first threshold that accepts the mate; the last row has mates beyond all thresholds.
+    kinds = KINDS[searches.impostor_role(task.impostors)]
+    impostors_made = int(histogram[list(kinds), :1].sum())
+    mated = np.flatnonzero(searches.mates > 0)
+    probes, rank, weights = searches.rank_weights(mated, task.ties)
+    closer = np.zeros((len(grid) + 1, subjects))
+    np.add.at(closer, (np.searchsorted(grid, searches.mate[probes]), rank - 1), weights)
+
+    # For each size, the gallery has the probe's own subject for CMS and DIR, and not for FAR.
+    identified_by_size = []
+    accepted_by_size = []
+    for size in gallery_sizes.tolist():
+        # (t + 1, ranks): expected probes, up to each threshold and each rank.
+        identified = drawn_marked(subjects - 1, size - 1, closer, ranks).cumsum(0).cumsum(1)
+        identified_by_size.append(np.minimum(identified, len(mated)))
+        accepted_by_size.append(sum(_accepted(histogram[kind], kind, size) for kind in kinds))
+    # (sizes, t + 1, ranks): the last threshold accepts all mates.
+    identification_rates = rate(np.stack(identified_by_size), len(mated))
+    cms = identification_rates[:, -1]
+    far = rate(np.minimum(np.stack(accepted_by_size), impostors_made), impostors_made)
+    if not len(mated):
+        remarks.append(Message("no-attempt", what="genuine attempt", rates=["cms", "dir", "frr"]))
+    if not impostors_made:
+        remarks.append(Message("no-attempt", what="impostor attempt", rates=["far"]))
+    elif np.isnan(far[-1]).any():
+        remarks.append(Message("one-subject-left-out", subjects=subjects, others=subjects - 1))
     by_threshold = ("gallery_size", "threshold")
     order = in_order_of_scores(searches.about.kind)
-    dir_ = rates.dir[:, order]
+    dir_ = identification_rates[:, :-1][:, order]
     variables = {
-        "cms": (("gallery_size", "rank"), rates.cms),
-        "recognition_rate": (("gallery_size",), rates.cms[:, 0]),
+        "cms": (("gallery_size", "rank"), cms),
+        "recognition_rate": (("gallery_size",), cms[:, 0]),
         "dir": (("gallery_size", "threshold", "rank"), dir_),
-        "far": (by_threshold, rates.far[:, order]),
+        "far": (by_threshold, far[:, order]),
         "frr": (by_threshold, 1.0 - dir_[:, :, 0]),
-        "genuine_attempts": rates.genuine_attempts,
-        "impostor_attempts": rates.impostor_attempts,
+        "genuine_attempts": len(mated),
+        "impostor_attempts": impostors_made,
     }
     coordinates = {
-        "gallery_size": rates.sizes,
-        "rank": np.arange(1, rates.cms.shape[1] + 1),
-        "threshold": to_user(rates.grid, searches.about.kind)[order],
+        "gallery_size": gallery_sizes,
+        "rank": np.arange(1, cms.shape[1] + 1),
+        "threshold": to_user(grid, searches.about.kind)[order],
     }
     title = "identification against gallery size"
-    attrs = about_attrs(
-        searches.about, "gallery-size", title, [*remarks, *rates.undefined(subjects)]
-    )
+    attrs = about_attrs(searches.about, "gallery-size", title, remarks)
     attrs |= {
         "rank_unit": "subject",
         "fusion": searches.fusion,
@@ -216,70 +241,6 @@ def _require_complete_comparisons(scores: Scores) -> None:
             'failed comparisons by `nan="reject"`, or select the probes and templates that '
             "were compared"
         )
-
-
-class _Rates(NamedTuple):
-    """Rates over gallery sizes and increasing distances; NaN without attempts."""
-
-    sizes: np.ndarray  # int64 (sizes,)
-    grid: np.ndarray  # float64 (t,): the distances
-    cms: np.ndarray  # (sizes, ranks)
-    dir: np.ndarray  # (sizes, t, ranks)
-    far: np.ndarray  # (sizes, t)
-    genuine_attempts: int
-    impostor_attempts: int
-
-    def undefined(self, subjects: int) -> Iterator[Message]:
-        """Yield which rates are not defined; `subjects` are those of the whole gallery."""
-        if not self.genuine_attempts:
-            yield Message("no-attempt", what="genuine attempt", rates=["cms", "dir", "frr"])
-        if not self.impostor_attempts:
-            yield Message("no-attempt", what="impostor attempt", rates=["far"])
-        elif np.isnan(self.far[-1]).any():
-            yield Message("one-subject-left-out", subjects=subjects, others=subjects - 1)
-
-
-def _rates(
-    searches: Searches,
-    grid: np.ndarray,
-    candidates: np.ndarray,
-    sizes: np.ndarray,
-    task: OpenSet,
-    ranks: int,
-) -> _Rates:
-    """Return the rates of increasing gallery sizes up to a rank.
-
-    `searches` are by subject; `candidates` are the result of :class:`CandidateSubjects`.
-    """
-    kinds = KINDS[searches.impostor_role(task.impostors)]
-    impostors = int(candidates[list(kinds), :1].sum())
-    subjects = candidates.shape[2] - 1
-    mated = np.flatnonzero(searches.mates > 0)
-    # (t + 1, subjects): the expected number of probes with 0, 1, ... subjects closer than the mate,
-    # by the first threshold that accepts the mate; the last row has mates beyond all thresholds.
-    probes, rank, weights = searches.rank_weights(mated, task.ties)
-    closer = np.zeros((len(grid) + 1, subjects))
-    np.add.at(closer, (np.searchsorted(grid, searches.mate[probes]), rank - 1), weights)
-
-    # For each size, the gallery has the probe's own subject for CMS and DIR, and not for FAR.
-    identified_by_size = []
-    accepted_by_size = []
-    for size in sizes.tolist():
-        # (t + 1, ranks): expected probes, up to each threshold and each rank.
-        identified = drawn_marked(subjects - 1, size - 1, closer, ranks).cumsum(0).cumsum(1)
-        identified_by_size.append(np.minimum(identified, len(mated)))
-        accepted_by_size.append(sum(_accepted(candidates[kind], kind, size) for kind in kinds))
-    # (sizes, t + 1, ranks): the last threshold accepts all mates.
-    identification_rates = rate(np.stack(identified_by_size), len(mated))
-    return _Rates(
-        sizes,
-        grid,
-        cms=identification_rates[:, -1],
-        dir=identification_rates[:, :-1],
-        far=rate(np.minimum(np.stack(accepted_by_size), impostors), impostors),
-        genuine_attempts=len(mated),
-        impostor_attempts=impostors,
-    )
 
 
 def _accepted(table: np.ndarray, kind: int, size: int) -> np.ndarray:

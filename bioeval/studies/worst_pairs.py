@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
-
 import numpy as np
 import xarray as xr
 
@@ -36,80 +34,47 @@ WORST_PAIRS = {
 }
 
 
-class Cells(NamedTuple):
-    """Cells of a matrix; a smaller value is worse."""
-
-    value: np.ndarray  # float64
-    row: np.ndarray  # int64
-    column: np.ndarray  # int64
-
-    def selected(self, index: np.ndarray) -> Self:
-        return type(self)(self.value[index], self.row[index], self.column[index])
-
-    def least(self, most: int) -> Self:
-        """Return up to `most` cells with the smallest values, by value, row and column."""
-        cells = self
-        if len(self.value) > most:
-            cells = self.selected(self.value <= np.partition(self.value, most - 1)[most - 1])
-        return cells.selected(np.lexsort((cells.column, cells.row, cells.value))[:most])
-
-    def without_mirrored(self, scores: Scores, most: int) -> Self:
-        """Return the first cell of each pair of templates, up to `most` pairs."""
-        ids = np.stack([scores.probe_ids[self.row], scores.gallery_ids[self.column]])
-        _, first = np.unique(np.sort(ids, axis=0), axis=1, return_index=True)
-        return self.selected(np.sort(first)[:most])
-
-
-class LeastCells:
-    """The `cells` with the `most` smallest values so far, in order of value, row and column."""
-
-    def __init__(self, most: int):
-        self.most = most
-        none = np.empty(0, dtype=np.int64)
-        self.cells = Cells(np.empty(0), none, none)
-
-    @property
-    def limit(self) -> float:
-        """The largest value with which a cell of a later row is included."""
-        if len(self.cells.value) < self.most:
-            return np.inf
-        return np.nextafter(self.cells.value[-1], -np.inf)
-
-    def add(self, value: np.ndarray, row: np.ndarray, column: np.ndarray) -> None:
-        """Add cells without NaN."""
-        new = value.astype(np.float64), row, column
-        joined = (np.concatenate([old, x]) for old, x in zip(self.cells, new, strict=True))
-        self.cells = Cells(*joined).least(self.most)
-
-
-class WorstCells(NamedTuple):
-    """The nearest impostor cells, and the farthest genuine cells."""
-
-    impostor: Cells  # their values are distances
-    genuine: Cells  # their values are negative distances
-
-
-def worst_cells(scores: Scores, n: int, mirrored: bool) -> WorstCells:
-    """Return `n` cells of each class.
+def _worst_cells(scores: Scores, n: int, mirrored: bool) -> list[list[np.ndarray]]:
+    """Return distances, rows and columns of `n` impostor cells, and of `n` genuine ones.
 
     In a `mirrored` matrix, two templates may be compared in both directions; each pair is taken
     once.
     """
-    most_cells = n * (1 + mirrored)
-    impostor, genuine = LeastCells(most_cells), LeastCells(most_cells)
+    # Of each class, the cells with the smallest values so far, by value, row and column: values are
+    # distances of impostors, and negative distances of genuine pairs.
+    most = n * (1 + mirrored)
+    no_index = np.empty(0, dtype=np.int64)
+    worst: list[list[np.ndarray]] = [[np.empty(0), no_index, no_index] for _ in range(2)]
     with threads_for(scores):
         for block in blocks_of(scores):
+            # If there are enough, a cell of a later row must be worse.
+            far, near = (
+                np.nextafter(x[-1], -np.inf) if len(x) == most else np.inf for x, *_ in worst
+            )
             distances, _ = block.impostors().scores()  # failed comparisons have no score
-            i, j = np.nonzero(is_accepted(distances, impostor.limit))
-            impostor.add(distances[i, j], block.probes[i], block.candidates[j])
+            i, j = np.nonzero(is_accepted(distances, far))
+            impostor = distances[i, j].astype(np.float64), block.probes[i], block.candidates[j]
             row, column, value = block.genuine()
             if block.rejected:
                 value = scored(value)
             value = -value.astype(np.float64)
-            is_included = value <= genuine.limit
-            genuine.add(value[is_included], row[is_included], column[is_included])
-    cells = WorstCells(impostor.cells, genuine.cells)
-    return WorstCells(*(x.without_mirrored(scores, n) for x in cells)) if mirrored else cells
+            is_included = value <= near
+            genuine = value[is_included], row[is_included], column[is_included]
+            for k, new in enumerate((impostor, genuine)):
+                cells = [np.concatenate([old, x]) for old, x in zip(worst[k], new, strict=True)]
+                if len(cells[0]) > most:
+                    is_least = cells[0] <= np.partition(cells[0], most - 1)[most - 1]
+                    cells = [x[is_least] for x in cells]
+                order = np.lexsort(cells[::-1])[:most]
+                worst[k] = [x[order] for x in cells]
+    worst[1][0] = -worst[1][0]
+    if not mirrored:
+        return worst
+    for k, (_, row, column) in enumerate(worst):  # the first cell of each pair of templates
+        ids = np.sort([scores.probe_ids[row], scores.gallery_ids[column]], axis=0)
+        first = np.sort(np.unique(ids, axis=1, return_index=True)[1])[:n]
+        worst[k] = [x[first] for x in worst[k]]
+    return worst
 
 
 @warns_of_doubts
@@ -176,11 +141,9 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
 
     mirrored = bool(np.isin(scores.probe_ids, scores.gallery_ids).any())
     with rows_reported():
-        impostor, genuine = worst_cells(scores, n, mirrored)
-    row = np.concatenate([impostor.row, genuine.row])
-    column = np.concatenate([impostor.column, genuine.column])
-    distance = np.concatenate([impostor.value, -genuine.value])
-    numbers = [len(impostor.row), len(genuine.row)]
+        impostor, genuine = _worst_cells(scores, n, mirrored)
+    numbers = [len(impostor[0]), len(genuine[0])]
+    distance, row, column = map(np.concatenate, zip(impostor, genuine, strict=True))
     values = {
         "comparison": np.repeat(np.array(["impostor", "genuine"], dtype=object), numbers),
         "row": row,

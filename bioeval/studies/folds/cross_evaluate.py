@@ -24,8 +24,8 @@ from bioeval.scores.distances import FusionRule, Templates
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores
 from bioeval.showing.messages import warns_of_doubts
+from bioeval.stats.aggregate import REPEATED_INTERVALS, RepeatedInterval
 from bioeval.stats.options import IntervalMethod, required_interval
-from bioeval.stats.repeated import REPEATED_INTERVALS, RepeatedInterval
 from bioeval.studies.folds.folds import (
     FoldedSystem,
     FoldOptions,

@@ -39,7 +39,7 @@ from bioeval.results.variables import (
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.repeated import attrs_of_interval
+from bioeval.stats.aggregate import attrs_of_interval
 from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.folds.folds import FoldOptions
 from bioeval.studies.folds.splits import SplitPlan

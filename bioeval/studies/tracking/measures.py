@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import sparse
@@ -583,8 +583,20 @@ def _hota_sums(
     sequence. The sums add up over sequences: ``tp`` counts matches, ``loca`` sums overlaps,
     ``assa`` sums TPA / (TPA + FNA + FPA), ``assre`` TPA / (TPA + FNA), ``asspr`` TPA / (TPA + FPA).
     """
-    tracks = _TrackPairs.from_overlaps(truth, result, overlaps)
-    aligned = replace(overlaps, iou=tracks.alignment(overlaps)[tracks.pair] * overlaps.iou)
+    # The pairs of a target and an identity whose boxes overlap: the pair of each overlap, and the
+    # boxes of the two in each pair.
+    box, row = overlaps.truth, overlaps.row
+    identities = int(result.code.max(initial=0)) + 1
+    key = truth.code[box] * identities + result.code[row]
+    distinct, pair = np.unique(key, return_inverse=True)
+    target_boxes = np.bincount(truth.code)[distinct // identities]
+    identity_boxes = np.bincount(result.code)[distinct % identities]
+    # The alignment of each pair, a soft Jaccard index of the two tracks: an overlap counts by its
+    # proportion of all overlaps of the two boxes.
+    of_both = np.bincount(box, overlaps.iou)[box] + np.bincount(row, overlaps.iou)[row]
+    in_common = np.bincount(pair, overlaps.iou / (of_both - overlaps.iou), len(target_boxes))
+    alignment = in_common / (target_boxes + identity_boxes - in_common)
+    aligned = replace(overlaps, iou=alignment[pair] * overlaps.iou)
     matched = match(truth, result, aligned, serial, "previous-frame", keep=False)
     is_match = matched[overlaps.truth] == overlaps.row
     iou = overlaps.iou[is_match]
@@ -592,12 +604,12 @@ def _hota_sums(
     passed = np.searchsorted(THRESHOLDS * (1 - ROUNDING), iou, side="right")
     levels = len(THRESHOLDS) + 1
     # (pairs with a match, thresholds): true positive associations.
-    pairs, pair_of_match = np.unique(tracks.pair[is_match], return_inverse=True)
+    pairs, pair_of_match = np.unique(pair[is_match], return_inverse=True)
     tpa = _at_thresholds(
         np.bincount(pair_of_match * levels + passed, minlength=len(pairs) * levels)
     )
-    target_boxes = tracks.target_boxes[pairs, np.newaxis]
-    identity_boxes = tracks.identity_boxes[pairs, np.newaxis]
+    target_boxes = target_boxes[pairs, np.newaxis]
+    identity_boxes = identity_boxes[pairs, np.newaxis]
     return {
         "tp": tpa.sum(axis=0),
         "assa": (tpa * (tpa / (target_boxes + identity_boxes - tpa))).sum(axis=0),
@@ -605,32 +617,6 @@ def _hota_sums(
         "asspr": (tpa * (tpa / identity_boxes)).sum(axis=0),
         "loca": _at_thresholds(np.bincount(passed, iou, levels))[0],
     }
-
-
-class _TrackPairs(NamedTuple):
-    """The pairs of a target and an identity whose boxes overlap."""
-
-    pair: np.ndarray  # int64 (overlaps,): the pair of each overlap
-    target_boxes: np.ndarray  # int64 (pairs,): boxes of the target
-    identity_boxes: np.ndarray  # int64 (pairs,): boxes of the identity
-
-    @classmethod
-    def from_overlaps(cls, truth: Boxes, result: Boxes, overlaps: Overlaps) -> _TrackPairs:
-        identities = int(result.code.max(initial=0)) + 1
-        key = truth.code[overlaps.truth] * identities + result.code[overlaps.row]
-        distinct, pair = np.unique(key, return_inverse=True)
-        target_boxes = np.bincount(truth.code)[distinct // identities]
-        return cls(pair, target_boxes, np.bincount(result.code)[distinct % identities])
-
-    def alignment(self, overlaps: Overlaps) -> np.ndarray:
-        """Return the alignment of each pair, a soft Jaccard index of the two tracks.
-
-        An overlap counts by its proportion of all overlaps of the two boxes: Luiten et al. (2021).
-        """
-        iou, box, row = overlaps.iou, overlaps.truth, overlaps.row
-        of_both = np.bincount(box, iou)[box] + np.bincount(row, iou)[row]
-        in_common = np.bincount(self.pair, iou / (of_both - iou), len(self.target_boxes))
-        return in_common / (self.target_boxes + self.identity_boxes - in_common)
 
 
 def _at_thresholds(by_passed: np.ndarray) -> np.ndarray:
