@@ -17,7 +17,7 @@ NanPolicy = Literal["raise", "reject", "exclude"]
 NAN_POLICIES: tuple[NanPolicy, ...] = get_args(NanPolicy)
 
 #: Lists of other programs, without the names of columns.
-ListFormat = Literal["asvspoof", "bob", "ijb", "kaldi", "lfw", "pyeer", "trec", "voxceleb"]
+ListFormat = Literal["asvspoof", "bob", "kaldi", "lfw", "pyeer", "trec", "voxceleb"]
 LIST_FORMATS: tuple[ListFormat, ...] = get_args(ListFormat)
 
 #: Layouts of scores: two of matrices, a list of pairs, and the nearest templates of each probe.

@@ -84,7 +84,7 @@ _READING = option_group(
         "load",
         "--format FORMAT",
         str,
-        more=": asvspoof, bob, ijb, kaldi, lfw, pyeer, trec or voxceleb.",
+        more=": asvspoof, bob, kaldi, lfw, pyeer, trec or voxceleb.",
     ),
     option_of(
         "load",

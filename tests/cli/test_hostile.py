@@ -16,7 +16,7 @@ from commands import COMMANDS, command_of
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.scores.formats import files, roles
+from bioeval.scores.formats import tables
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,6 @@ def test_a_size_that_is_none(scores, capsys, size):
 # ------------------------------------------------------------------------- bounds
 
 TEXTS = {
-    "labels": ["run", "plain.npz", "--labels", "x.txt"],
     "names": ["run", "plain.npz", "--labels", "x.txt", "--names-of", "market1501"],
     "tracks": ["tracking", "x.txt", "x.txt"],
     "tracks gzip": ["tracking", "x.txt.gz", "x.txt.gz"],
@@ -72,7 +71,7 @@ TEXTS = {
 def test_a_text_beyond_the_bound_is_refused(args, scores, capsys, monkeypatch):
     import gzip
 
-    monkeypatch.setattr(files, "MOST_TEXT", 1 << 20)
+    monkeypatch.setattr(tables, "MOST_TEXT", 1 << 20)
     Path("l.csv").write_text("label\na\nb\n")
     Path("x.txt").write_text("1\n" * (1 << 20))
     Path("x.txt.gz").write_bytes(gzip.compress(b"1\n" * (1 << 20)))
@@ -84,18 +83,18 @@ def test_many_columns_are_refused_at_once(scores, capsys):
     header = ",".join(f"c{i}" for i in range(80_000))
     Path("l.csv").write_text(f"label,{header}\n")
     text = error_of(capsys, "run", "plain.npz", "--labels", "l.csv")
-    expected = f"has more than {roles.MOST_COLUMNS:,} columns; a matrix of scores is read from"
+    expected = f"has more than {tables.MOST_COLUMNS:,} columns; a matrix of scores is read from"
     assert f"l.csv: line 1: {expected}" in text
 
 
 def test_many_arrays_of_metadata_are_refused(capsys):
-    columns = {f"probe_{i}": np.zeros(4) for i in range(roles.MOST_COLUMNS + 1)}
+    columns = {f"probe_{i}": np.zeros(4) for i in range(tables.MOST_COLUMNS + 1)}
     np.savez("x.npz", scores=np.eye(4), labels=[1, 1, 2, 2], **columns)
     assert "holds 1,001 arrays of metadata" in error_of(capsys, "run", "x.npz")
 
 
 def test_one_long_value_does_not_widen_all_the_others(scores, capsys, monkeypatch):
-    monkeypatch.setattr(files, "MOST_TEXT", 1000)
+    monkeypatch.setattr(tables, "MOST_TEXT", 1000)
     Path("l.csv").write_text(f"label\n{'x' * 500}\na\na\nb\n")
     text = error_of(capsys, "run", "plain.npz", "--labels", "l.csv")
     assert "the longest of 4 values has 500 characters" in text

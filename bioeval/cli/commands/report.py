@@ -106,7 +106,7 @@ def report_command(
     from bioeval.base.files import unchanged
     from bioeval.page.threshold import NOT_SHARED, PageResults, doubts_of_systems
     from bioeval.scores.alignment import differences
-    from bioeval.scores.formats.files import existing_file, guarded
+    from bioeval.scores.formats.tables import existing_file, guarded
     from bioeval.showing.nodes import with_asked_thresholds
     from bioeval.showing.writers.numbers import written
 

@@ -46,7 +46,7 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     """
     from bioeval.cli.running import Extras
     from bioeval.evaluation import evaluate
-    from bioeval.scores.formats.trials import lists_trials
+    from bioeval.scores.formats.layouts import lists_trials
     from bioeval.studies.compare import compare
 
     files, trials = list(data), None

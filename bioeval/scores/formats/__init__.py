@@ -10,39 +10,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from bioeval.base.arguments import require_path
 from bioeval.base.errors import DataError, enumerated
 from bioeval.base.files import unchanged
 from bioeval.base.kinds import Kind, ListFormat, NanPolicy
 from bioeval.scores.embeddings import Metric
-from bioeval.scores.formats.arrays import (
-    open_second,
-    scores_of,
-    scores_of_array,
-)
-from bioeval.scores.formats.containers import (
-    open_hdf5,
-    open_mat,
-    open_npy,
-    open_npz,
-)
-from bioeval.scores.formats.files import (
-    COMPRESSED,
-    FileKind,
-    advice_on,
-    existing_file,
-    fault,
-    guarded,
-    kind_of_file,
-    naming_file,
-    wrong_shape,
-)
+from bioeval.scores.formats.arrays import scores_of, scores_of_array
+from bioeval.scores.formats.containers import open_hdf5, open_mat, open_npy, open_npz
 from bioeval.scores.formats.labels import lists_templates
 from bioeval.scores.formats.layouts import PRESETS, names_columns
 from bioeval.scores.formats.lists import (
@@ -52,19 +29,26 @@ from bioeval.scores.formats.lists import (
     read_numbers,
     read_parquet,
     read_text_table,
+    scores_in_order,
     scores_of_two_files,
     with_corner,
 )
-from bioeval.scores.formats.roles import (
+from bioeval.scores.formats.roles import LOAD_NAMES, Arguments
+from bioeval.scores.formats.tables import (
     COLUMNS,
-    LOAD_NAMES,
-    Arguments,
+    COMPRESSED,
+    FileKind,
+    advice_on,
     counts_columns,
+    existing_file,
+    fault,
     folded,
+    guarded,
+    head_of,
+    kind_of_file,
     like_number,
+    naming_file,
 )
-from bioeval.scores.formats.tables import head_of
-from bioeval.scores.formats.trials import in_listed_order
 from bioeval.scores.formats.writing import losses, save
 from bioeval.scores.image_names import PATTERNS
 from bioeval.scores.matrix import Scores
@@ -195,9 +179,9 @@ def load(
     shared : bool, optional
         Whether equal names on both sides are one template, as for :class:`Scores`.
     format : str, optional
-        The columns of lists without a header. The lists are the file, its `trials` and the
-        `labels` of IJB. One of ``"asvspoof"``, ``"bob"``, ``"ijb"``, ``"kaldi"``, ``"lfw"``,
-        ``"pyeer"``, ``"trec"`` and ``"voxceleb"``, which ``bioeval convert --list`` describes.
+        The columns of lists without a header: of the file, and of its `trials`. One of
+        ``"asvspoof"``, ``"bob"``, ``"kaldi"``, ``"lfw"``, ``"pyeer"``, ``"trec"`` and
+        ``"voxceleb"``, which ``bioeval convert --list`` describes.
 
     Returns
     -------
@@ -254,14 +238,19 @@ def _read(path: Any, impostor: Path | None, arguments: Arguments, only_embedding
     with naming_file(place, *further_files), guarded(place, expected=noun):
         if impostor is not None and form not in ("npy", "text"):
             raise arguments.no_meaning(place, "path", f"two files, of which one is {noun}")
-        if is_frame:
+        are_features = "metric" in arguments or "average" in arguments
+        if impostor is not None:
+            scores = scores_of_two_files(place, impostor, arguments)
+        elif is_frame:
             scores = read_frame(path, arguments)
         elif form == "text":
-            scores = read_text_table(place, arguments, impostor)
+            scores = read_text_table(place, arguments)
         elif form == "matrix-text":
             scores = read_numbers(place, arguments)
+        elif form == "npy" and "trials" in arguments and not are_features:
+            scores = scores_in_order(place, arguments)
         elif form == "npy":
-            scores = _read_npy(place, arguments, impostor, only_embeddings)
+            scores = scores_of_array(place, open_npy(place), arguments, only_embeddings)
         elif form == "parquet":
             scores = read_parquet(place, arguments)
         else:
@@ -413,38 +402,6 @@ def _format_of_text(path: Path, arguments: Arguments) -> str:
             "of embeddings, write titles of the columns in a first line, such as 'f0,f1,f2,label'",
         )
     return "text"
-
-
-# ------------------------------------------------------------------------- numbers alone
-
-
-def _read_npy(path: Path, arguments: Arguments, impostor: Path | None, as_read: bool) -> Scores:
-    """Read a .npy file, which by its arguments holds one of these:
-
-    - scores of one class, with a file of impostor scores;
-    - a matrix, or embeddings;
-    - with `trials`, the embeddings of the templates whose pairs are listed, or scores.
-    """
-    values = open_npy(path)
-    are_features = "metric" in arguments or "average" in arguments
-    if impostor is None and ("trials" not in arguments or are_features):
-        return scores_of_array(path, values, arguments, as_read)
-    values = _vector(path, values)
-    options = {
-        "kind": arguments.kind_of(path, None, ""),
-        "nan": arguments.take("nan", "raise"),
-        "name": path.stem,
-    }
-    if impostor is None:
-        return in_listed_order(path, values, arguments, options)
-    impostor_values = _vector(impostor, open_second(impostor, "a .npy file of impostor scores"))
-    return scores_of_two_files(path, values, impostor, impostor_values, arguments, options)
-
-
-def _vector(path: Path, values: Any) -> np.ndarray:
-    if prod(values.shape) != max(values.shape, default=0):
-        raise wrong_shape(path, "", values.shape, "one score an attempt")
-    return np.ravel(np.asarray(values[:] if values.ndim else values))
 
 
 # ------------------------------------------------------------------------- for commands

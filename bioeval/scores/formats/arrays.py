@@ -22,7 +22,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,7 +34,7 @@ from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, NAN_POLICIES, V
 from bioeval.base.options import OPTIONS, require_memory
 from bioeval.scores.build import SideArguments, as_ids
 from bioeval.scores.codes import CodedSides
-from bioeval.scores.embeddings import EmbeddingSource, describe_metric
+from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.features import (
     FeatureSide,
     as_embeddings,
@@ -44,40 +43,35 @@ from bioeval.scores.features import (
     require_features,
     titles_of,
 )
-from bioeval.scores.formats.containers import Lazy, npy_dimensions, open_npy
-from bioeval.scores.formats.files import (
-    FileKind,
-    existing_file,
-    fault,
-    kind_of_file,
-    listing,
-    missing,
-    wrong_shape,
-)
+from bioeval.scores.formats.containers import Lazy, open_npy
 from bioeval.scores.formats.labels import (
     SIBLINGS,
     Role,
     SideLabels,
     of_images,
     read_labels,
-    read_templates,
     sibling,
 )
-from bioeval.scores.formats.roles import (
-    COLUMNS,
-    MOST_COLUMNS,
-    PREFIXES,
-    ROLES,
-    TRIAL_NAMES,
-    Arguments,
-    side_and_column,
-)
-from bioeval.scores.formats.trials import (
+from bioeval.scores.formats.layouts import (
     in_listed_order,
     look_up,
     read_comparisons,
     refuse_impostor_flags,
     scores_of_classes,
+)
+from bioeval.scores.formats.roles import ROLES, Arguments
+from bioeval.scores.formats.tables import (
+    COLUMNS,
+    MOST_COLUMNS,
+    PREFIXES,
+    FileKind,
+    existing_file,
+    fault,
+    kind_of_file,
+    listing,
+    missing,
+    side_and_column,
+    wrong_shape,
 )
 from bioeval.scores.labels import IDS_OF_NO_PERSON, LEAST_INEXACT, as_subjects
 from bioeval.scores.matrix import Scores
@@ -126,37 +120,27 @@ NAMES: dict[str, tuple[str, ...]] = {
 
 # The columns of both sides of a list, of which arrays have the names, too.
 _SIDES = ("subject_a", "subject_b", "template_a", "template_b")
-# The names of arrays that each layout reads; another layout's are no metadata of it.
-_LABELS = frozenset(("labels", "probe_labels", "gallery_labels"))
-_READ: dict[str, frozenset[str]] = {
-    "a matrix of scores": _LABELS | {"scores", "mask", "probe_ids", "gallery_ids"},
-    "a list of pairs": frozenset(
-        ("scores", "genuine", "subjects", "templates", "template_names", *_SIDES)
-    ),
-    "top-K lists": _LABELS
-    | {"indices", "scores", "distances", "similarities"}
-    | {"query_positions", "probe_ids", "gallery_ids"},
-    "embeddings": _LABELS | {"embeddings", "gallery_embeddings", "mask"},
-    "scores of two classes": frozenset(("genuine",)),
-}
-# What may be meant by arrays of another layout.
+# What may be meant by arrays that are not read.
 _MEANT_AS = {
     "genuine": "the classes of cells are a `mask` of 0 (ignore), 1 (impostor) and 2 (genuine); ",
     "probe_labels": "the subjects of both sides of pairs are `subjects` (pairs, 2); ",
     "gallery_labels": "a gallery needs its own scores or embeddings; ",
 }
-_OF_A_LAYOUT = frozenset(("probe_embeddings",)).union(*_READ.values())
-#: Names of the layout, which are no metadata.
-RESERVED = _OF_A_LAYOUT.difference(_SIDES) | {
+#: Names of the layout, which are no metadata: of arrays, then of words and numbers.
+_OF_A_LAYOUT = {
+    *("scores", "genuine", "labels", "probe_labels", "gallery_labels", "mask", "indices"),
+    *("distances", "similarities", "query_positions", "probe_ids", "gallery_ids"),
+    *("embeddings", "probe_embeddings", "gallery_embeddings"),
+    *("subjects", "templates", "template_names"),
+}
+RESERVED = _OF_A_LAYOUT | {
     *("kind", "nan", "exclude", "distractor_ids", "junk_ids", "schema", "metric", "pairs")
 }
-# Of these arrays, a file has one: each states what the others state.
-_ROLES_OF_TWO_SIDES = ("labels", "gallery_labels", "embeddings", "gallery_embeddings")
-_ONE_OF = (
-    *(("subjects", f"subject_{side}") for side in "ab"),
-    *(("templates", f"template_{side}") for side in "ab"),
-    *(("distances", "similarities"), ("distances", "scores"), ("similarities", "scores")),
-)
+# The roles by one of which a file is read, with the arrays that another choice leaves out.
+_OF_MAIN_ROLES = {
+    *("scores", "distances", "similarities", "embeddings", "gallery_embeddings", "indices"),
+    *("probe_ids", "gallery_ids"),
+}
 #: The array of the names of people, whose places may stand for the people as labels.
 PEOPLE_NAMES = "names"
 
@@ -194,81 +178,45 @@ class ArrayFile:
     def take(self, role: str) -> str | None:
         """Return the array that has a role, by ``columns`` or a known name; None if absent.
 
-        The array is no metadata from now on.
+        The array is no metadata from now on. Others with a known name must state the same.
         """
+        if role in self.roles:
+            return self.roles[role]
         stated = self.arguments.take(f"columns.{role}")
-        if stated is not None:
-            self.require(stated, f'`columns={{"{role}": ...}}`')
         ignored = self.arguments.ignored
         if "probe_ids" in self.arrays:  # bioeval's own ids are numbers of templates, no labels
             ignored = ignored | {"gallery_ids"}
-        known = (x for x in NAMES[role] if x in self.arrays and x not in ignored)
-        name = stated or next(known, None)
-        if name is not None:
+        names = [x for x in NAMES[role] if x in self.arrays and x not in ignored]
+        if stated is not None:
+            self.require(stated, f'`columns={{"{role}": ...}}`')
+            self.used.update(names)
+            names = [stated]
+        for name in names[:1]:
             self.refuse_objects(name)
             self.roles[role] = name
-            self.used.add(name)
-        return name
+        for other in names[1:]:
+            first = names[0]
+            same_shape = self.shape(first) == self.shape(other)
+            if not (same_shape and np.array_equal(self.read(first), self.read(other))):
+                raise fault(
+                    self.path,
+                    f"the arrays {first!r} and {other!r} each state the same, and differ",
+                    f'say `columns={{"{other}": None}}` if {first!r} is meant, or '
+                    f'`columns={{"{first}": None}}` if {other!r} is',
+                )
+        self.used.update(names)
+        return self.roles.get(role)
 
     def refuse_objects(self, name: str) -> None:
         """Raise with the reason if an array cannot be read without unpickling objects."""
         if self.arrays[name].dtype.hasobject:
             self.arrays[name].read()  # this call raises
 
-    def use(self, *names: str) -> None:
-        """State that arrays are used: they are no metadata, and none of the unused arrays."""
-        self.used.update(names)
-
     def require(self, name: str, option: Any) -> None:
         """Raise unless an array that an argument names is in the file, and can be read."""
         if name not in self.arrays:
             raise missing(self.path, "array", name, [*self.arrays], option, self.contents)
         self.refuse_objects(name)
-
-    def require_used(self, layout: str) -> None:
-        """Raise where an array has the name of a role that a layout, in words, does not read.
-
-        Arrays that ``columns`` names, or says to ignore, are no such arrays, nor are those of
-        another layout if ``columns`` says which array is read, nor others of a role it states.
-        """
-        arguments = self.arguments
-        stated = {role for role in NAMES if f"columns.{role}" in arguments}
-        exempt = {arguments.peek(f"columns.{role}") for role in stated} | arguments.ignored
-        exempt |= {*arguments.meta.values(), *(name for role in stated for name in NAMES[role])}
-        if not stated.isdisjoint(("scores", "embeddings", "indices")):
-            exempt |= {"scores", "embeddings", "gallery_embeddings", "indices", *NAMES["values"]}
-            exempt |= {"probe_ids", "gallery_ids"}
-        has_gallery = "gallery_embeddings" in stated or any(
-            x in self.arrays for x in NAMES["gallery_embeddings"]
-        )
-        read = set(_READ[layout])
-        if layout == "embeddings" and not has_gallery:
-            read.remove("gallery_labels")
-        if layout == "a list of pairs" and not {"templates", "template_a"} & {*self.arrays}:
-            read.remove("template_names")
-        names = [x for x in self.arrays if x in _OF_A_LAYOUT - exempt]
-        for name in names:
-            if name not in read:
-                raise fault(
-                    self.path,
-                    f"the array {name!r}, {self.arrays[name]}, is not read with {layout}",
-                    f"{_MEANT_AS.get(name, '')}leave it out, give it another name, or say "
-                    f'`columns={{"{name}": None}}` if it is not to be read',
-                )
-        roles = [NAMES[role] for role in _ROLES_OF_TWO_SIDES if role in read]
-        exempt |= {"probe_ids", "gallery_ids"}  # bioeval's own are numbers of templates, no labels
-        for group in (*_ONE_OF, *roles):
-            first, *others = [x for x in group if x in self.arrays and x not in exempt] or [""]
-            for second in others:
-                same_shape = self.shape(first) == self.shape(second)
-                if same_shape and np.array_equal(self.read(first), self.read(second)):
-                    continue
-                raise fault(
-                    self.path,
-                    f"the arrays {first!r} and {second!r} each state the same, and differ",
-                    f'say `columns={{"{second}": None}}` if {first!r} is meant, or '
-                    f'`columns={{"{first}": None}}` if {second!r} is',
-                )
 
     @property
     def contents(self) -> str:
@@ -277,7 +225,10 @@ class ArrayFile:
 
     def read_if_there(self, name: str | None) -> np.ndarray | None:
         """Return the values of an array; None where the file has no such array."""
-        return self.read(name) if name is not None and name in self.arrays else None
+        if name is None or name not in self.arrays:
+            return None
+        self.used.add(name)
+        return self.read(name)
 
     def read(self, name: str) -> np.ndarray:
         """Return the values of an array; a list of whole floats from MATLAB becomes integers."""
@@ -377,12 +328,7 @@ class ArrayFile:
         if path is None and not self.label_files:
             path = self.arguments.take(option)
         if path is not None:
-            if str(path) in self.arrays and not path.exists():
-                raise DataError(
-                    f'{self.path}: `{option}="{path}"` is a file, and there is no such '
-                    f"file; {str(path)!r} is an array in the file: name it with "
-                    f'`columns={{"{role}": "{path}"}}`'
-                )
+            self.used.update(NAMES[role])  # the file takes the place of such an array
             meta = self.arguments.all_meta() if has_metadata else {}
             if self.label_files and not has_metadata:
                 meta = self.arguments.side_meta(side)
@@ -404,7 +350,8 @@ class ArrayFile:
             )
         values = self.read(name)
         if pattern := self.arguments.take("names_of"):
-            return of_images(values, pattern, f"{self.path}: {name!r}", self.path)
+            values, columns = of_images(values, pattern, f"{self.path}: {name!r}")
+            return SideLabels(self.path, values, columns)
         return SideLabels(self.path, values, {})
 
     def names_of(self, side: str) -> str | None:
@@ -415,13 +362,16 @@ class ArrayFile:
             (x for x in names if x in self.arrays and self.arrays[x].dtype.kind == "U"), None
         )
 
-    def unread(self) -> list[str]:
-        """Return the arrays that have no role and are no metadata, though they may be meant so.
+    def unread(self, layout: str) -> list[str]:
+        """Return the arrays without a role that are no metadata, though they may be meant so.
 
-        An array with a value for each comparison is an error, unless ``columns`` says which array
-        has the scores, or that this one is not to be read.
+        Raise where one has the name of a role that the `layout`, in words, does not read, or a
+        value for each comparison, unless ``columns`` says that it is not to be read, or which array
+        has the scores.
         """
         is_chosen = any(f"columns.{role}" in self.arguments for role in MAIN_ROLES)
+        exempt = self.used | self.arguments.ignored | {*self.arguments.meta.values()}
+        exempt |= _OF_MAIN_ROLES if is_chosen else set()
         main = next((role for role in MAIN_ROLES if role in self.roles), "")
         shapes: set[tuple[int, ...]] = set()  # those of a value for each comparison
         if main:
@@ -432,6 +382,13 @@ class ArrayFile:
         names = []
         for name, array in self.arrays.items():
             shape = self.shape(name)
+            if name in _OF_A_LAYOUT.union(_SIDES) - exempt:
+                raise fault(
+                    self.path,
+                    f"the array {name!r}, {array}, is not read with {layout}",
+                    f"{_MEANT_AS.get(name, '')}leave it out, give it another name, or say "
+                    f'`columns={{"{name}": None}}` if it is not to be read',
+                )
             is_matrix = len(shape) > 1 and prod(shape) > 1 and name not in RESERVED | self.used
             if name in self.arguments.ignored or not (is_matrix or self.is_unused_list(name)):
                 continue
@@ -469,18 +426,21 @@ class ArrayFile:
         if name not in self.arrays:
             raise fault(self.path, f"there is no {name!r}", "expected the ids of both sides")
         array = self.arrays[name]
+        self.used.add(name)
         if array.shape != (count,) or array.dtype.kind not in "iu":
             raise fault(self.path, f"{name!r} is {array}", f"expected ({count},) int64")
         return array.read().astype(np.int64)
 
-    def no_labels(self, row_count: int, column_count: int | None = None) -> DataError:
-        """Return the error of a matrix, or of embeddings, without labels."""
+    def no_labels(
+        self, row_count: int, column_count: int | None = None, noun: str = "labels"
+    ) -> DataError:
+        """Return the error of a matrix, lists or embeddings without labels."""
         has_columns = column_count not in (None, row_count)
         columns = f" and {column_count} columns" if has_columns else ""
         names = self.names_of("probe")
         by_name = f", or, if they are in the names of {names!r}, `subject_from`" if names else ""
         return DataError(
-            f"{self.path}: no labels, the subject of each of {row_count} rows{columns}; name the "
+            f"{self.path}: no {noun}, the subject of each of {row_count} rows{columns}; name the "
             "arrays "
             'with `columns={"labels": ...}` and, if the columns are other templates, '
             '`columns={"gallery_labels": ...}`, or give CSV files with `labels` and '
@@ -524,24 +484,28 @@ def scores_of(
         )
     if roles != ["scores"] or "genuine" in arrays:
         _require_memory(path, arrays)
+    if roles in (["scores"], ["indices"]):  # which ids of templates have, read or not
+        file.used.update(("probe_ids", "gallery_ids"))
+    layout = "a matrix of scores"
     if roles == ["indices"]:
-        scores = _top_k_lists(file)
+        layout, scores = "top-K lists", _top_k_lists(file)
     elif roles == ["embeddings"]:
-        scores = _embeddings(file, as_read)
+        layout, scores = "embeddings", _embeddings(file, as_read)
     elif not roles:
+        layout = "scores of two classes"
         scores = _two_vectors(file, are_named=has_two_vectors)
     else:
         name = file.take("scores") or ""
         shape = arrays[name].shape
         has_classes = "genuine" in arrays or "columns.genuine" in arguments
         if len(shape) == 1 or file.is_list(name) and (has_classes or "trials" in arguments):
-            scores = _pairs(file, name)
+            layout, scores = "a list of pairs", _pairs(file, name)
         elif len(shape) == 2:
             scores = _matrix(file, name)
         else:
             expected = "a matrix (probes, gallery), or one score per pair"
             raise wrong_shape(path, repr(name), shape, expected)
-    if unread := file.unread():
+    if unread := file.unread(layout):
         remark = Message("arrays-left-out", arrays=unread)
         scores = scores._with(remarks=(*scores.remarks, remark))
     if arguments.names_arrays:
@@ -575,14 +539,6 @@ def require_matrix(path: Path, values: Any) -> Any:
     raise DataError(f"{path}: has shape {values.shape}; expected a matrix (probes, gallery){hint}")
 
 
-def open_second(path: Path, expected: str) -> Any:
-    """Return the array of a second .npy file, which errors call `expected`."""
-    kind = kind_of_file(existing_file(path, expected))
-    if kind != FileKind.NPY:
-        raise fault(path, f"is {kind}", f"expected {expected}")
-    return open_npy(path)
-
-
 def scores_of_array(path: Path, values: Any, arguments: Arguments, as_read: bool = False) -> Scores:
     """Return the scores of an array alone: embeddings if arguments say so, else a matrix.
 
@@ -594,15 +550,14 @@ def scores_of_array(path: Path, values: Any, arguments: Arguments, as_read: bool
     of_both, of_rows, of_columns = (sibling(path, ending) for ending in SIBLINGS)
     row_count, column_count = values.shape
     is_npy = gallery is not None and gallery.is_file() and kind_of_file(gallery) == FileKind.NPY
-    has_gallery = is_npy and npy_dimensions(gallery) > 1
+    second: Any = open_npy(gallery, "a .npy file", "str") if is_npy else None
+    has_gallery = second is not None and len(second.shape) > 1
     label_files: dict[str, Path] = {}
     if has_gallery or "metric" in arguments or "average" in arguments:
-        if "trials" in arguments:
-            return _pairs_of_templates(path, values, arguments)
         arrays = {"embeddings": Lazy.of(values)}
         label_files["probe"] = labels or of_both
         if has_gallery:
-            second = open_second(arguments.take("gallery"), "a .npy file of embeddings")
+            arguments.take("gallery")
             arrays["gallery_embeddings"] = Lazy.of(require_matrix(gallery, second))
             label_files["gallery"] = sibling(gallery, SIBLINGS[0])
         counts = row_count, second.shape[0] if has_gallery else 0
@@ -713,25 +668,17 @@ def _two_vectors(file: ArrayFile, *, are_named: bool) -> Scores:
         vectors = [k for k, v in arrays if v.dtype.kind in "iuf" and v.is_vector]
         genuine, impostor = vectors_of_classes(vectors) or ("", "")
     if not genuine:
-        matrices = {k: v for k, v in file.arrays.items() if len(v.shape) == 2}
-        floats = [k for k, v in matrices.items() if v.dtype.kind == "f"]
-        lists = [k for k, v in matrices.items() if v.dtype.kind in "iu"]
-        advice = (
-            f"{backquoted('columns.scores', next(iter((*floats, *lists)), None))} or "
-            '`columns={"embeddings": ...}`'
-        )
-        # The nearest entries beside their scores, as faiss returns them.
-        of_faiss = [(x, y) for x in lists for y in floats if file.shape(x) == file.shape(y)]
-        for x, y in of_faiss[:1]:
-            advice = f'`columns={{"indices": "{x}", "scores": "{y}"}}`'
+        arrays = file.arrays.items()
+        matrices = (k for k, v in arrays if len(v.shape) == 2 and v.dtype.kind == "f")
         raise DataError(
-            f"{path}: no array 'scores' or 'embeddings'; name the array to use with {advice}. It "
-            f"holds: {file.contents}"
+            f"{path}: no array 'scores' or 'embeddings'; name the array to use with "
+            f'{backquoted("columns.scores", next(matrices, None))}, `columns={{"embeddings": '
+            '...}` or, of top-K lists, `columns={"indices": ..., "scores": ...}`. It holds: '
+            f"{file.contents}"
         )
     genuine_scores = file.arrays[genuine].read().reshape(-1)
     impostor_scores = file.arrays[impostor].read().reshape(-1)
-    file.use(genuine, impostor)
-    file.require_used("scores of two classes")
+    file.used.update((genuine, impostor))
     kind, remarks = file.kind(genuine)
     options = {"kind": kind, "nan": file.nan, "name": path.stem}
     scores = scores_of_classes(genuine_scores, impostor_scores, file.arguments, options)
@@ -744,7 +691,6 @@ def _two_vectors(file: ArrayFile, *, are_named: bool) -> Scores:
 
 def _matrix(file: ArrayFile, name: str) -> Scores:
     arguments = file.arguments
-    file.require_used("a matrix of scores")
     array = file.arrays[name]
     is_transposed = _are_transposed(file, name)
     mask = file.take("mask")
@@ -757,11 +703,7 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
     if probe is None and (mask is None or gallery is not None):
         raise file.no_labels(row_count, column_count)
     if probe is not None and gallery is None and not may_be_one_set:
-        raise DataError(
-            f"{file.path}: {name!r} is {row_count} x {column_count}, not square, and there are "
-            "no gallery labels; "
-            f'name them with `columns={{"gallery_labels": ...}}`. It holds: {file.contents}'
-        )
+        raise file.no_labels(row_count, column_count, "gallery_labels")
     are_one_set = probe is not None and gallery is None
     sides = Sides(probe, gallery, (row_count, column_count), are_one_set)
     probe_meta, gallery_meta = _metadata(file, sides, plain=are_one_set)
@@ -815,13 +757,9 @@ def _require_one_set(file: ArrayFile, sides: Sides) -> None:
 
 def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
     arguments = file.arguments
-    kind = arguments.take("kind")
-    if kind not in (None, "distance"):
-        raise DataError(
-            f'`kind="{kind}"` has no meaning for embeddings; they are compared by distances'
-        )
+    if arguments.peek("kind") == "distance":
+        arguments.take("kind")  # another has no meaning: embeddings are compared by distances
     names = [*filter(None, map(file.take, ("embeddings", "gallery_embeddings")))]
-    file.require_used("embeddings")
     for name in names:
         shape = file.arrays[name].shape
         if len(shape) != 2:
@@ -832,7 +770,7 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
     gallery = None if are_one_set else file.labels("gallery", counts[1], "gallery templates")
     probe = file.labels("probe", counts[0], "templates", has_metadata=are_one_set)
     if probe is None or not are_one_set and gallery is None:
-        raise file.no_labels(*counts)
+        raise file.no_labels(counts[0], counts[-1])
     sides = Sides(probe, gallery, (counts[0], counts[-1]), are_one_set)
     probe_meta, gallery_meta = _metadata(file, sides, plain=True)
     metric = file.word("metric", "cosine", METRICS)
@@ -848,7 +786,13 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
     labels = [side.columns()[0] for side in (probe, gallery) if side is not None]
     if "trials" in arguments:
         _require_one_set(file, sides)
-        return _pairs_of_embeddings(file, features[0], metric, labels[0], probe_meta, names[0])
+        side = GivenSide(Keys(), labels[0], probe_meta)
+        side.join(arguments.names)
+        subjects = as_subjects(side.labels, "labels", counts[0])
+        columns = as_meta(side.meta, counts[0], "probe_meta")
+        require_features(FeatureSide(features[0], subjects, f"{file.path}: {names[0]}"))
+        columns[""] = subjects
+        return _pairs_of_features(file, features[0], metric, columns, side.keys.names)
     second = (None, None, None) if are_one_set else (features[1], labels[1], gallery_meta)
     return Scores._from_embeddings(
         features[0],
@@ -866,96 +810,32 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
     )
 
 
-def _pairs_of_embeddings(
-    file: ArrayFile, embeddings: np.ndarray, metric: Any, labels: Any, meta: Meta, name: str
+def _pairs_of_features(
+    file: ArrayFile, features: np.ndarray, metric: Any, columns: Meta, names: Any
 ) -> Scores:
-    """Return the distances of the pairs that `trials` lists; `name` is the array of embeddings."""
-    side = GivenSide(Keys(), labels, meta)
-    side.join(file.arguments.names)
-    subjects = as_subjects(side.labels, "labels", len(embeddings))
-    names = side.keys.names
-    meta = as_meta(side.meta, len(embeddings), "probe_meta")
-    require_features(FeatureSide(embeddings, subjects, f"{file.path}: {name}"))
+    """Return the distances of the pairs that `trials` lists, perhaps of means by `average`.
+
+    `columns` are metadata, and the subjects, if known, as ``""``; `names` those of the templates.
+    """
     left_out: tuple[Message, ...] = ()
     if average := file.arguments.take("average", ()):
-        columns = {"": subjects, **meta}
-        averaged = average_embeddings(embeddings, columns, average, "probe")
-        embeddings = averaged.means
-        meta = averaged.columns
-        subjects = meta.pop("")
-        names = as_names(meta[average[0]])
+        averaged = average_embeddings(features, columns, average, "probe")
+        features, columns = averaged.means, averaged.columns
+        names = as_names(columns[average[0]])
         left_out = left_out_of(averaged.left_out, average)
-    distances = partial(_distances_of_pairs, file, embeddings, metric, subjects)
-    scores = _scores_of_trials(file, subjects, meta, names, distances)
+    subjects = columns.pop("", None)
+
+    def scores_at(enrolled: Any, probe: Any, genuine: Any, fold: Any) -> Scores:
+        people = None
+        if subjects is not None:
+            people = np.column_stack([subjects[probe], subjects[enrolled]])
+        values = EmbeddingSource(features, features, metric).pairs(enrolled, probe)
+        pairs = PairList.from_arrays(values, genuine, subjects=people, pair_folds=fold)
+        scores = Scores._of_pairs(pairs, kind="distance", nan=file.nan, name=file.path.stem)
+        return scores._with(metric=metric if isinstance(metric, str) else "")
+
+    scores = _scores_of_trials(file, subjects, columns, names, scores_at)
     return scores._with(remarks=(*scores.remarks, *left_out))
-
-
-def _pairs_of_templates(path: Path, values: Any, arguments: Arguments) -> Scores:
-    """Return the distances of the pairs that `trials` lists, of templates that `labels` lists.
-
-    With `average`, a row of the features is an image, in the order of `labels`; without `average`,
-    a template, in the order of the first lines of the templates.
-    """
-    if "labels" not in arguments:
-        raise fault(
-            path,
-            f"the templates of its {values.shape[0]:,} rows are missing",
-            "give the list of images with their templates and media as `labels`",
-        )
-    file = ArrayFile(path, {"embeddings": Lazy.of(values)}, arguments)
-    _require_memory(path, file.arrays)
-    templates = read_templates(arguments)
-    average = arguments.take("average", ())
-    features = as_embeddings(values[:], str(path))
-    subjects_of_images = templates.columns.get("subject")
-    if subjects_of_images is not None and len(subjects_of_images) == len(features):
-        require_features(FeatureSide(features, subjects_of_images, str(path)))
-    image_count = len(templates.columns["template"])
-    template_count = len(templates.names)
-    if len(features) != (image_count if average else template_count):
-        raise fault(
-            path,
-            f"has {len(features):,} rows, and {templates.path} names {image_count:,} images of "
-            f"{template_count:,} templates",
-            "expected a row for each template, or, with `average` as template,media, for "
-            "each image",
-        )
-    if average and average[0] != "template":
-        raise DataError(
-            f'`average="{average[0]}"`: the pairs are of templates; expected "template" '
-            "first, as in template,media"
-        )
-    if average:
-        features = average_embeddings(features, templates.columns, average, "template").means
-    subject_of = templates.subjects_if_stated()
-    subjects = None
-    if subject_of is not None:
-        subjects = np.array([subject_of[name] for name in templates.names], dtype=object)
-    metric = arguments.take("metric", "cosine")
-    distances = partial(_distances_of_pairs, file, features, metric, subjects)
-    scores = _scores_of_trials(file, subjects, {}, as_names(templates.names), distances)
-    means = f", means by {' and '.join(average)} of {values.shape[0]} embeddings" if average else ""
-    return scores._with(origin=describe_metric(metric, features) + means)
-
-
-def _distances_of_pairs(
-    file: ArrayFile,
-    embeddings: np.ndarray,
-    metric: Any,
-    subjects: np.ndarray | None,
-    enrolled: np.ndarray,
-    probe: np.ndarray,
-    genuine: np.ndarray,
-    fold: np.ndarray | None,
-) -> Scores:
-    """Return the distances of listed templates, the probe first, as `Scores.at_pairs` does."""
-    people = None
-    if subjects is not None:
-        people = np.column_stack([subjects[probe], subjects[enrolled]])
-    values = EmbeddingSource(embeddings, embeddings, metric).pairs(enrolled, probe)
-    pairs = PairList.from_arrays(values, genuine, subjects=people, pair_folds=fold)
-    scores = Scores._of_pairs(pairs, kind="distance", nan=file.nan, name=file.path.stem)
-    return scores._with(metric=metric if isinstance(metric, str) else "")
 
 
 # ------------------------------------------------------------------------- top-K lists
@@ -964,7 +844,6 @@ def _distances_of_pairs(
 def _top_k_lists(file: ArrayFile) -> Scores:
     arguments = file.arguments
     path = file.path
-    file.require_used("top-K lists")
     name = file.take("indices") or ""
     lists = file.arrays[name].read()
     if lists.ndim != 2 or lists.dtype.kind not in "iu":
@@ -990,7 +869,7 @@ def _top_k_lists(file: ArrayFile) -> Scores:
     # The number of gallery entries is that of their labels.
     chosen = arguments.peek("columns.gallery_labels")
     if "gallery" in arguments:
-        labels = read_labels(arguments.take("gallery"), arguments, role="gallery_labels")
+        labels = read_labels(arguments.take("gallery"), arguments, {}, "gallery_labels")
         entry_count = len(labels.label)
     else:
         if chosen is not None:
@@ -1073,7 +952,7 @@ def _metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta,
     - Further columns are in the files of the labels.
     """
     is_own_layout, stated = file.is_own_layout, file.arguments.meta
-    names_in_use = RESERVED | file.used
+    names_in_use = RESERVED.union(_SIDES, file.used)
     if sides.are_one_set and not is_own_layout:
         names_in_use |= {*NAMES["camera of the gallery"]}  # a square matrix has one side
     candidates = [
@@ -1124,8 +1003,7 @@ def _metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta,
             columns = [(0, word, array if array in file.arrays else f"probe_{array}")]
         elif side_of_word is not None:
             columns = [(side_of_word, column, array)]
-        elif not any(name in file.arrays for _, _, name in columns):
-            file.require(array, option)
+        elif array in file.arrays and not any(name in file.arrays for _, _, name in columns):
             raise DataError(
                 f"{file.path}: {array!r} is given for {word!r}, but probes and gallery "
                 f'differ; say `columns={{"probe_{word}": "{array}"}}` and '
@@ -1145,7 +1023,7 @@ def _metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta,
         arrays[column] = array
     metadata = []
     for labels, arrays in zip((sides.probe, sides.gallery), array_of_column, strict=True):
-        file.use(*arrays.values())
+        file.used.update(arrays.values())
         from_arrays = {name: file.read(array) for name, array in arrays.items()}
         from_labels = labels.columns()[1] if labels else {}
         # A column in two orders, without names that join them, is an error.
@@ -1252,7 +1130,6 @@ def _pairs(file: ArrayFile, name: str) -> Scores:
     arguments = file.arguments
     genuine = file.take("genuine")
     pair_count = max(file.arrays[name].shape)
-    file.require_used("a list of pairs")
     values = arguments.with_failures(file.read(name))
     kind, remarks = file.kind(name)
     options: dict[str, Any] = {"kind": kind, "nan": file.nan, "name": file.path.stem}
@@ -1265,9 +1142,9 @@ def _pairs(file: ArrayFile, name: str) -> Scores:
             f"{file.path}: {name!r} is a list of {pair_count} scores without classes; name the "
             f'array of 0 and 1 with `columns={{"genuine": ...}}`. It holds: {file.contents}'
         )
-    names = file.read_if_there("template_names")
     templates: Any = _both_sides(file, "template", pair_count)
-    if templates is not None and names is not None:  # places in the array of names
+    names = None if templates is None else file.read_if_there("template_names")
+    if names is not None:  # places in the array of names
         are_places = templates.shape == (pair_count, 2) and templates.dtype.kind in "iu"
         are_places = are_places and names.ndim == 1
         if not are_places or templates.min(initial=0) < 0 or templates.max(initial=0) >= len(names):
@@ -1299,7 +1176,7 @@ def _both_sides(file: ArrayFile, noun: str, pair_count: int) -> np.ndarray | Non
     The array of a side has a name that ``columns`` gives, or that the column has in lists.
     """
     if f"{noun}s" in file.arrays:
-        return file.read(f"{noun}s")
+        return file.read_if_there(f"{noun}s")
     stated = file.arguments.meta
     named = []
     for words in (COLUMNS[f"{noun}_a"], COLUMNS[f"{noun}_b"]):
@@ -1308,7 +1185,7 @@ def _both_sides(file: ArrayFile, noun: str, pair_count: int) -> np.ndarray | Non
             file.require(stated[word], f'`columns={{"{word}": ...}}`')
             named.append(stated[word])
         else:
-            known = (x for x in words if x in file.arrays and x not in TRIAL_NAMES)
+            known = (x for x in words if x in file.arrays and x not in stated.values())
             named += [*known][:1]
     if not named:
         return None
@@ -1322,7 +1199,7 @@ def _both_sides(file: ArrayFile, noun: str, pair_count: int) -> np.ndarray | Non
     for name in named:
         if file.shape(name) != (pair_count,):
             raise file.wrong_length(name, pair_count)
-    file.use(*named)
+    file.used.update(named)
     return np.column_stack([file.read(name) for name in named])
 
 
@@ -1343,11 +1220,11 @@ def _meta_of_pairs(file: ArrayFile, pair_count: int) -> Meta:
         values = file.read(name)
         # A single value for a pair is that of both templates.
         by_option[word] = values if values.ndim == 2 else np.column_stack([values, values])
-        file.use(name)
+        file.used.add(name)
     for name in file.arrays:
         if file.shape(name) == (pair_count, 2) and name not in RESERVED | file.used:
             of_two_columns[name] = file.read(name)
-            file.use(name)
+            file.used.add(name)
     for probe_name in file.arrays:
         name = probe_name.removeprefix("probe_")
         names = (f"gallery_{name}", probe_name)

@@ -26,7 +26,7 @@ from numpy.lib import format as npy_format
 
 from bioeval.base.options import MEMORY_LIMIT, OPTIONS
 from bioeval.scores.arrays import NpyMatrix, StoredRows, npy_values
-from bioeval.scores.formats.files import FileKind, fault, guarded, optional
+from bioeval.scores.formats.tables import FileKind, fault, guarded, optional
 
 #: The most bytes that deflate packs into one byte.
 MOST_INFLATED = 1032
@@ -111,12 +111,6 @@ def _npy_header(file: Any) -> _NpyHeader:
         read = npy_format.read_array_header_1_0
     shape, by_columns, dtype = read(head)
     return _NpyHeader(tuple(shape), dtype, by_columns, head.tell())
-
-
-def npy_dimensions(path: Path) -> int:
-    """Return the number of dimensions of a .npy array."""
-    with guarded(path, expected="a .npy matrix"), open(path, "rb") as file:
-        return len(_npy_header(file).shape)
 
 
 def open_npy(path: Path, expected: str = "a .npy matrix", as_: str = "float") -> Any:

@@ -1,6 +1,5 @@
-"""The labels and the metadata of templates: a CSV file, an array, names of images, or a table.
+"""Tables beside scores: labels and metadata of rows in their order, or of the names of a list.
 
-A table of templates describes the names of a list; the other files describe rows in their order.
 Cells of CSV files stay text, without the blanks around them: ``007``, ``NA`` and ``1e5`` are labels
 like any other. But a column of whole floats, such as 1.0, holds integers: pandas writes integers so
 in a column with blanks. A blank cell of metadata is an unknown value, and a blank label is of no
@@ -10,8 +9,8 @@ person.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -21,27 +20,25 @@ import numpy as np
 from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, backquoted, counted
 from bioeval.scores.formats.containers import open_npy, require_unicode
-from bioeval.scores.formats.files import (
+from bioeval.scores.formats.roles import Arguments
+from bioeval.scores.formats.tables import (
+    COLUMNS,
+    Columns,
     FileKind,
+    Words,
     existing_file,
     fault,
     guarded,
+    head_of,
     kind_of_file,
     missing,
-    read_text,
-    text_array,
-)
-from bioeval.scores.formats.roles import COLUMNS, Arguments, require_names
-from bioeval.scores.formats.tables import (
-    Columns,
-    as_integers,
-    cells_by_column,
-    head_of,
     read_columns,
-    whole_floats,
+    read_text,
+    require_names,
+    text_array,
+    value_of_names,
 )
 from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
-from bioeval.scores.labels import with_whole_numbers
 from bioeval.scores.metadata import IMAGE_COLUMNS, LABEL_COLUMNS, NUMBER_COLUMNS
 from bioeval.scores.sides import (
     Keys,
@@ -68,6 +65,14 @@ _NO_NUMBERS = (*NUMBER_COLUMNS, "enrolled_at", "seen_at")
 
 # The name that pandas gives the only column of a table, or values without a name.
 _ONLY = "0"
+
+
+def sibling(path: Path, ending: str) -> Path:
+    """Return ``x.<ending>`` for ``x.npy``."""
+    return path.with_name(f"{path.stem}.{ending}")
+
+
+# ------------------------------------------------------------------------- labels of rows
 
 
 @dataclass
@@ -118,112 +123,125 @@ class SideLabels:
         meta = {name: NamedColumn(column, *keys) for name, column in self.meta.items()}
         return NamedColumn(self.label, *keys), meta
 
-    def renamed(self, meta: Mapping[str, str] | None) -> SideLabels:
-        """Return the labels with columns renamed: ``{"camera": "cam"}`` makes ``cam`` a camera."""
-        names = {column: name for name, column in (meta or {}).items()}
-        for column, name in names.items():
-            if column not in self.meta:
-                option = f'`columns={{"{name}": "{column}"}}`'
-                raise missing(self.path, "column", column, [*self.meta], option)
-        columns = {names.get(name, name): values for name, values in self.meta.items()}
-        return replace(self, meta=columns)
-
-
-# ------------------------------------------------------------------------- CSV
-
-
-def _read_csv(path: Path, known_names: Sequence[str]) -> tuple[dict[str, np.ndarray], str | None]:
-    """Return the columns of a CSV file as text, and the first one with a known name.
-
-    Among several columns ``""`` is the index that pandas wrote.
-    A single column has a header only if the first cell is a known name, or a name of
-    `LABEL_COLUMNS`; otherwise the column is called ``""``, and is known.
-    """
-    head = head_of(existing_file(path, "the CSV file"), blanks=False)
-    names = head.cells[0]
-    header = len(names) > 1 or names[0].casefold() in (*LABEL_COLUMNS, *known_names)
-    known: int | None = 0
-    if header:
-        require_names(path, head.start_line, names)
-        column_of_name = {name.casefold(): i for i, name in enumerate(names)}
-        known = next((column_of_name[x] for x in known_names if x in column_of_name), None)
-    else:
-        names = [""]
-    lines, cells = cells_by_column(head, header)
-    if known is not None and known_names is not LABEL_COLUMNS and "" in cells[known]:
-        line = lines[cells[known].index("")]
-        raise fault(path, f"the cell {names[known]!r} is blank", line=line)
-    if known is not None and (numbers := whole_floats(cells[known])) is not None:
-        with_whole_numbers(numbers, f"{path}: the column {names[known] or 1!r}")
-    columns = {
-        name: text_array([*as_integers(cells[i])], f"{path}: {name}")
-        for i, name in enumerate(names)
-    }
-    return columns, None if known is None else names[known]
-
 
 def read_labels(
-    path: str | Path,
-    arguments: Arguments,
-    meta: Mapping[str, str] | None = None,
-    role: Role = "labels",
+    path: str | Path, arguments: Arguments, meta: Mapping[str, str], role: Role = "labels"
 ) -> SideLabels:
     """Read the labels of one side: a CSV file, a .npy array, or, with `names_of`, images.
 
     The labels are a column of `LABEL_COLUMNS`, or the only column of a file without a header; all
-    other columns are metadata, which `meta` renames.
+    other columns are metadata, which `meta` renames: ``{"camera": "cam"}`` makes ``cam`` a camera.
     """
     path = Path(path)
     names_of = arguments.take("names_of")
-    if path.is_file() and kind_of_file(path) == FileKind.NPY:
-        return _array_of_labels(path, names_of, meta)
-    if names_of is not None:
-        return read_names(path, names_of).renamed(meta)
-    # The column of subjects: a chosen name, or a known one; else the only column.
-    chosen = arguments.take(f"columns.{role}")
-    known_names = LABEL_COLUMNS if chosen is None else [chosen.casefold()]
-    columns, subjects = _read_csv(path, known_names)
-    if subjects is None and {*columns} <= {"", _ONLY}:
-        subjects = _ONLY
-    if not subjects and chosen is not None:
-        raise missing(path, "column", chosen, [*columns], backquoted(f"columns.{role}", chosen))
-    if subjects is None:
-        raise _no_column(path, "labels", columns, LABEL_COLUMNS)
-    if chosen is None:
-        first_known = subjects
-        subjects = column_of_subjects(path, first_known, columns, role)
-        if subjects != first_known:
-            columns, _ = _read_csv(path, [subjects.casefold()])  # refuses blank cells
-    if len(columns) > 1 and subjects not in (chosen, LABEL_COLUMNS[0]):
-        arguments.notes.append(f"subjects from column {subjects!r} of {path.name}")
-    label = columns.pop(subjects)
-
-    # Labels may be lines of a list of IJB, or names of images.
-    first_label = str(label[0])
-    if not subjects and re.fullmatch(r"\S+\s+\d+\s+\d+", first_label):
-        raise DataError(
-            f"{path}: its first line, {first_label!r}, has an image, its template and its medium, "
-            "and no subject; give the pairs of templates as `trials`, or labels with the columns "
-            "label, template and media"
-        )
-    if pattern := looks_like(first_label):
-        raise DataError(
-            f"{path}: its labels are names of images in the form of {pattern}, each a different "
-            f'label; give `names_of="{pattern}"` to read the identities'
-        )
-
-    # The keys of the rows: the index of pandas, or a column that numbers the rows in another order.
+    is_array = path.is_file() and kind_of_file(path) == FileKind.NPY
+    columns: dict[str, np.ndarray] = {}
+    subjects: str | None = None
+    if is_array:
+        expected = "a .npy array of labels"
+        label = open_npy(path, expected, "str")
+        with guarded(path, expected=expected):
+            require_unicode(label)
+            if label.dtype.kind == "S":
+                label = np.char.decode(label, "utf-8")
+        if label.ndim != 1 or label.dtype.kind not in "Uiu":
+            raise DataError(
+                f"{path}: has shape {label.shape} and dtype {label.dtype}; expected labels, one "
+                "dimension of text or whole numbers"
+            )
+        if names_of is not None:
+            label, columns = of_images(label, names_of, str(path))
+        label = np.array(label)
+    elif names_of is not None:
+        # A text with one name on each line, or a CSV file with a column of names.
+        existing_file(path, "a list of names")
+        further: dict[str, np.ndarray] = {}
+        if path.suffix.lower() == ".csv" and names_of != "vehicleid":
+            further, column_of_names = _read_csv(path, IMAGE_COLUMNS, "names")
+            names = further.pop(column_of_names).tolist()
+            further.pop("", None)  # the index of pandas
+        else:
+            names = read_text(path).rstrip().split("\n")
+        label, columns = of_images(names, names_of, str(path))
+        columns |= further
+    else:
+        # The column of subjects: a chosen name, or a known one; else the only column.
+        chosen = arguments.take(f"columns.{role}")
+        columns, subjects = _read_csv(path, LABEL_COLUMNS, "labels", chosen, role)
+        if chosen is None:
+            subjects = column_of_subjects(path, subjects, columns, role)
+        if len(columns) > 1 and subjects not in (chosen, LABEL_COLUMNS[0]):
+            arguments.notes.append(f"subjects from column {subjects!r} of {path.name}")
+        label = columns.pop(subjects)
+        # Labels may be lines of a list of IJB, or names of images.
+        first_label = str(label[0])
+        if not subjects and re.fullmatch(r"\S+\s+\d+\s+\d+", first_label):
+            raise DataError(
+                f"{path}: its first line, {first_label!r}, has an image, its template and its "
+                "medium, and no subject; write a first line with the names of the columns, and a "
+                "column label"
+            )
+        if pattern := looks_like(first_label):
+            raise DataError(
+                f"{path}: its labels are names of images in the form of {pattern}, each a "
+                f'different label; give `names_of="{pattern}"` to read the identities'
+            )
+    # Keys of the rows are the index of pandas, and a column that numbers them in another order.
     index = columns.pop("", None)
     keys = Keys() if index is None or counts_rows(index) else as_keys(index)
-    metadata = (*(meta or {}).values(), *_NO_NUMBERS)
     misnumbered = None
-    for name, values in columns.items():
+    for name, values in columns.items() if subjects is not None else ():
         may_number = name.casefold() in _NUMBERS or len(values) >= _FEW_ROWS
-        if may_number and name not in metadata and numbering_in_other_order(values):
+        is_metadata = name in (*meta.values(), *_NO_NUMBERS)
+        if may_number and not is_metadata and numbering_in_other_order(values):
             misnumbered = name
             break
-    labels = SideLabels(path, label, columns, bool(subjects), misnumbered, keys)
-    return labels.renamed(meta)
+    new_name = {column: name for name, column in meta.items()}
+    for column, name in new_name.items():
+        if column not in columns:
+            option = f'`columns={{"{name}": "{column}"}}`'
+            raise missing(path, "column", column, [*columns], option)
+    columns = {new_name.get(name, name): values for name, values in columns.items()}
+    return SideLabels(path, label, columns, subjects != "", misnumbered, keys)
+
+
+def _read_csv(
+    path: Path, known_names: Sequence[str], noun: str, chosen: str | None = None, role: str = ""
+) -> tuple[dict[str, np.ndarray], str]:
+    """Return the columns of a CSV file as text, and the chosen one, or the first known name.
+
+    Among several columns ``""`` is the index that pandas wrote. A single column has a header only
+    if the first cell is a known name; otherwise the column is called ``""``, and is known.
+    """
+    head = head_of(existing_file(path, "the CSV file"), blanks=False)
+    titles = head.cells[0]
+    known_names = known_names if chosen is None else [chosen.casefold()]
+    header = len(titles) > 1 or titles[0].casefold() in (*LABEL_COLUMNS, *known_names)
+    known: str | None = ""
+    if header:
+        require_names(path, head.start_line, titles)
+        title_of_name = {title.casefold(): title for title in titles}
+        known = next((title_of_name[x] for x in known_names if x in title_of_name), None)
+        if known is None and {*titles} <= {"", _ONLY}:
+            known = _ONLY
+    else:
+        titles = [""]
+    if not known and chosen is not None:
+        raise missing(path, "column", chosen, titles, backquoted(f"columns.{role}", chosen))
+    if known is None:
+        raise fault(
+            path,
+            f"no column of {noun}; its columns are {', '.join(map(repr, titles))}",
+            f"expected one called {', '.join(map(repr, known_names))}",
+        )
+    every = range(head.width)
+    blanks = [i for i in every if noun == "labels" or titles[i] != known]
+    labels = [titles.index(known)]
+    table = read_columns(head, every, [], names=titles, header=header, blanks=blanks, labels=labels)
+    columns = {}
+    for i, title in enumerate(titles):
+        columns[title] = text_array(table.words[i].objects().tolist(), f"{path}: {title}")
+    return columns, known
 
 
 def column_of_subjects(
@@ -250,32 +268,8 @@ def column_of_subjects(
     return grouping[0] if grouping else first_known
 
 
-def _array_of_labels(
-    path: Path, names_of: str | None, meta: Mapping[str, str] | None
-) -> SideLabels:
-    expected = "a .npy array of labels"
-    array = open_npy(path, expected, "str")
-    with guarded(path, expected=expected):
-        require_unicode(array)
-        if array.dtype.kind == "S":
-            array = np.char.decode(array, "utf-8")
-    if array.ndim != 1 or array.dtype.kind not in "Uiu":
-        raise DataError(
-            f"{path}: has shape {array.shape} and dtype {array.dtype}; expected labels, one "
-            "dimension of text or whole numbers"
-        )
-    for name, column in (meta or {}).items():
-        raise DataError(
-            f"{path}: has labels alone, and no column {column!r} (named by {name}={column}); "
-            "give the labels and metadata as a CSV file"
-        )
-    if names_of is not None:
-        return of_images(array, names_of, str(path), path)
-    return SideLabels(path, np.array(array), {})
-
-
-def of_images(names: Any, names_of: str, source: str, path: Path) -> SideLabels:
-    """Return the identities and the metadata that names of images state, and the names."""
+def of_images(names: Any, names_of: str, source: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return the identities that names of images state, and the names with their metadata."""
     require_choice("names_of", names_of, tuple(PATTERNS))
     if isinstance(names, np.ndarray):
         names = (np.char.decode(names, "utf-8") if names.dtype.kind == "S" else names).tolist()
@@ -284,46 +278,10 @@ def of_images(names: Any, names_of: str, source: str, path: Path) -> SideLabels:
         template_names = np.array([*map(str.strip, names)])
     else:  # each line has the name of an image and its identity
         template_names = parsed.meta["image"]
-    return SideLabels(path, parsed.label, {"name": template_names, **parsed.meta})
+    return parsed.label, {"name": template_names, **parsed.meta}
 
 
-def read_names(path: str | Path, names_of: str) -> SideLabels:
-    """Read the identity and the metadata of each image of a list, in its order.
-
-    The list is text with one name on each line, or a CSV file with a column of `IMAGE_COLUMNS`.
-    """
-    path = existing_file(path, "a list of names")
-    further_columns: dict[str, np.ndarray] = {}
-    column_of_names = None
-    if path.suffix.lower() == ".csv" and names_of != "vehicleid":
-        further_columns, column_of_names = _read_csv(path, IMAGE_COLUMNS)
-        if column_of_names is None and len(further_columns) > 1:
-            raise _no_column(path, "names", further_columns, IMAGE_COLUMNS)
-    if column_of_names is None:
-        names = read_text(path).rstrip().split("\n")
-    else:
-        names = further_columns.pop(column_of_names).tolist()
-    labels = of_images(names, names_of, str(path), path)
-    further_columns.pop("", None)  # the index of pandas
-    return SideLabels(path, labels.label, {**labels.meta, **further_columns})
-
-
-def _no_column(
-    path: Path, noun: str, columns: Iterable[str], known_names: Sequence[str]
-) -> DataError:
-    return fault(
-        path,
-        f"no column of {noun}; its columns are {', '.join(map(repr, columns))}",
-        f"expected one called {', '.join(map(repr, known_names))}",
-    )
-
-
-# ------------------------------------------------------------------------- beside an array
-
-
-def sibling(path: Path, ending: str) -> Path:
-    """Return ``x.<ending>`` for ``x.npy``."""
-    return path.with_name(f"{path.stem}.{ending}")
+# ------------------------------------------------------------------------- tables of templates
 
 
 # The names, in any case, of the columns with a role; the first name present counts.
@@ -354,48 +312,28 @@ class TemplateTable:
     """A table with a row for each template, or for each image of a template."""
 
     path: Path
-    #: Object (rows,): ``template`` and, where the table has them, ``media`` and ``subject``.
-    columns: dict[str, np.ndarray]
-    names: list[str]  # each template once, in the order of their first rows
-    metadata_columns: dict[str, np.ndarray]  # object (rows,)
+    #: Columns (rows,): ``template`` and, where the table has them, ``media`` and ``subject``.
+    columns: dict[str, Words]
+    metadata_columns: dict[str, Words]
     table: Columns  # finds the lines of rows
 
-    def require(self, names: Sequence[str], path: Path) -> None:
-        """Raise where the table lacks `names`, which the file at `path` has."""
-        lacking = [*{*names}.difference(self.names)]
-        if lacking:
-            examples = ", ".join(map(repr, sorted(lacking)[:_EXAMPLES]))
-            raise fault(
-                path,
-                f"{self.path} lacks {counted(len(lacking), 'templates')} of {len(names):,}: "
-                f"{examples}{', ...' * (len(lacking) > _EXAMPLES)}",
-                "add them to the table, or leave their comparisons out",
-            )
-
-    def subjects_if_stated(self) -> dict[str, str] | None:
-        """Return the subject of each template; None where the table has no subjects."""
-        if "subject" not in self.columns:
+    def subjects(self, *, are_needed: bool) -> dict[str, str] | None:
+        """Return the subject of each template; None, or an error, where the table has none."""
+        names, subjects = self.columns["template"], self.columns.get("subject")
+        if subjects is not None:
+            subject_of, rows = value_of_names(names, subjects)
+            if rows:
+                first, other = subjects.objects()[rows]
+                name = names.objects()[rows[0]]
+                raise fault(self.path, f"the template {name!r} is of {first!r} and of {other!r}")
+            return dict(zip(names.values, subject_of.tolist(), strict=True))
+        if not are_needed:
             return None
-        subject_of: dict[str, str] = {}
-        pairs = zip(self.columns["template"], self.columns["subject"], strict=True)
-        for name, subject in dict.fromkeys(pairs):
-            if subject_of.setdefault(name, subject) != subject:
-                raise fault(
-                    self.path,
-                    f"the template {name!r} is of {subject_of[name]!r} and of {subject!r}",
-                )
-        return subject_of
-
-    def subjects(self) -> dict[str, str]:
-        """Return the subject of each template; raise where the table has no subjects."""
-        subjects = self.subjects_if_stated()
-        if subjects is None:
-            raise fault(
-                self.path,
-                "lists templates without their subjects",
-                "expected a first line with template_id and subject_id",
-            )
-        return subjects
+        raise fault(
+            self.path,
+            "lists templates without their subjects",
+            "expected a first line with template_id and subject_id",
+        )
 
     def metadata(self, renamed: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
         """Return the value of each template in each metadata column, and why columns are left out.
@@ -404,26 +342,23 @@ class TemplateTable:
         - `renamed` has other names for columns: ``{"sex": "gender"}`` gives the column ``gender``
           as ``sex``.
         """
+        names = self.columns["template"]
         new_name = {column: name for name, column in renamed.items()}
-        first_row = dict[str, int]()
-        for row, template in enumerate(self.columns["template"].tolist()):
-            first_row.setdefault(template, row)
         value_of_template = dict[str, dict[str, str]]()
         left_out = dict[str, str]()
-        rows = [*enumerate(self.columns["template"].tolist())]
         for column, values in self.metadata_columns.items():
-            differing = ((x, row) for row, x in rows if values[first_row[x]] != values[row])
-            template, row = next(differing, ("", -1))
-            if row < 0:
-                value_of = {template: values[row] for template, row in first_row.items()}
+            value_of_name, rows = value_of_names(names, values)
+            if rows:
+                lines = self.table.lines(rows)
+                first, other = values.objects()[rows]
+                left_out[column] = (
+                    f"has several values for one template in {self.path}, as "
+                    f"{names.objects()[rows[0]]!r} is {first!r} on line {lines[0]} and {other!r} "
+                    f"on line {lines[1]}"
+                )
+            else:
+                value_of = dict(zip(names.values, value_of_name.tolist(), strict=True))
                 value_of_template[new_name.get(column, column)] = value_of
-                continue
-            first = first_row[template]
-            lines = self.table.lines([first, row])
-            left_out[column] = (
-                f"has several values for one template in {self.path}, as {template!r} is "
-                f"{values[first]!r} on line {lines[0]} and {values[row]!r} on line {lines[1]}"
-            )
         for column, name in new_name.items():
             if name not in value_of_template:
                 if column in left_out:
@@ -433,8 +368,42 @@ class TemplateTable:
         return value_of_template, left_out
 
 
+def descriptions(
+    arguments: Arguments,
+    path: Path,
+    names: Sequence[str],
+    place_of: Callable[[str], str],
+    renamed: Mapping[str, str],
+    *,
+    are_subjects_needed: bool,
+    is_metadata_enough: bool = False,
+) -> Iterator[tuple[str, dict[str, str] | None, dict[str, dict[str, str]], dict[str, str]]]:
+    """Yield what a table, and a pattern, say of the names in the file at `path`.
+
+    For each, there are the option, the subject of each name, if stated, the columns of metadata
+    (value by name), and why columns are left out. `place_of` a name is for messages.
+    """
+    if "labels" in arguments:
+        templates = read_templates(arguments)
+        meta, left_out = templates.metadata(renamed)
+        has_enough = is_metadata_enough and templates.metadata_columns
+        subjects = templates.subjects(are_needed=are_subjects_needed and not has_enough)
+        if lacking := [*{*names}.difference(templates.columns["template"].values)]:
+            examples = ", ".join(map(repr, sorted(lacking)[:_EXAMPLES]))
+            raise fault(
+                path,
+                f"{templates.path} lacks {counted(len(lacking), 'templates')} of {len(names):,}: "
+                f"{examples}{', ...' * (len(lacking) > _EXAMPLES)}",
+                "add them to the table, or leave their comparisons out",
+            )
+        yield "labels", subjects, meta, left_out
+    if "subject_from" in arguments:
+        parts = arguments.take("subject_from").parts(names, place_of)
+        yield "subject_from", parts.pop("subject"), parts, {}
+
+
 def read_templates(arguments: Arguments) -> TemplateTable:
-    """Read the table `labels`, with names of columns, or of IJB's lists without."""
+    """Read the table `labels`, whose first line names its columns."""
     path = existing_file(arguments.take("labels"))
     head = head_of(path)
     # The column of each role, by the names in the first line.
@@ -446,29 +415,19 @@ def read_templates(arguments: Arguments) -> TemplateTable:
                 role: next((x for x in known if x in names), None) for role, known in roles.items()
             }
             column_of_role = {role: names.index(x) for role, x in first_names.items() if x}
-    header = "template" in column_of_role and len(names) > 1
-    if not header:
-        if arguments.take("format") != "ijb" or head.width != 3:
-            listed = ", ".join(map(repr, head.cells[0][:_LISTED_COLUMNS]))
-            of_images = (
-                ' (or, of an image, its template and its medium without names, `format="ijb"`)'
-            )
-            raise DataError(
-                f"{path}: has no column 'template', by which the names of a list find their row; "
-                f"its first line is {listed}; expected the names of the columns, such as "
-                "'template,subject,gender', and a row for each name in the list"
-                f"{of_images if head.width == 3 else ''}"
-            )
-        column_of_role = {"template": 1, "media": 2}  # an image, its template and its medium
-    role_of = {i: role for role, i in column_of_role.items()}
-    meta_names = {i: head.cells[0][i] for i in head.columns_except(*role_of)} if header else {}
-    blanks = [*meta_names]
-    if header and "subject" in column_of_role:
-        blanks.append(column_of_role["subject"])
-    words = role_of | meta_names
-    titles = [words.get(i, "") for i in range(head.width)]
-    table = read_columns(head, [*words], [], names=titles, header=header, blanks=blanks)
-    columns = {role: table.words[i].objects() for role, i in column_of_role.items()}
-    metadata_columns = {name: table.words[i].objects() for i, name in meta_names.items() if name}
-    template_names = [*table.words[column_of_role["template"]].values]
-    return TemplateTable(path, columns, template_names, metadata_columns, table)
+    if "template" not in column_of_role or len(names) == 1:
+        listed = ", ".join(map(repr, head.cells[0][:_LISTED_COLUMNS]))
+        raise DataError(
+            f"{path}: has no column 'template', by which the names of a list find their row; its "
+            f"first line is {listed}; expected the names of the columns, such as "
+            "'template,subject,gender', and a row for each name in the list"
+        )
+    words = {i: role for role, i in column_of_role.items()}
+    meta_names = {i: x for i, x in enumerate(head.cells[0]) if i not in words}
+    blanks = [i for i in range(head.width) if words.get(i) in (None, "subject")]
+    words |= meta_names
+    titles = [words[i] for i in range(head.width)]
+    table = read_columns(head, [*words], [], names=titles, blanks=blanks)
+    columns = {role: table.words[i] for role, i in column_of_role.items()}
+    metadata_columns = {name: table.words[i] for i, name in meta_names.items() if name}
+    return TemplateTable(path, columns, metadata_columns, table)

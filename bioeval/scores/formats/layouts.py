@@ -8,35 +8,52 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from bioeval.base.errors import DataError, backquoted
+import numpy as np
+
+from bioeval.base.errors import DataError, Message, backquoted, counted, received
 from bioeval.base.kinds import Kind, ListFormat
-from bioeval.scores.formats.files import fault, missing
-from bioeval.scores.formats.roles import (
+from bioeval.scores.formats.roles import Arguments
+from bioeval.scores.formats.tables import (
     COLUMNS,
     HEADER_NAMES,
+    IMPOSTORS,
     KIND_OF_SCORES,
-    TRIAL_NAMES,
     TRUTH,
-    Arguments,
+    Columns,
+    FileKind,
+    Head,
+    Words,
     counts_columns,
+    fault,
     folded,
+    head_of,
     is_number,
     is_truth,
+    kind_of_file,
     like_number,
+    missing,
+    read_columns,
+    read_text,
+    refuse_rows,
     require_names,
     side_and_column,
     truth_word,
 )
-from bioeval.scores.formats.tables import Head
+from bioeval.scores.matrix import Scores
+from bioeval.scores.sides import as_names, first_twice, places, united
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: The columns of lists without a header, by their preset and number; ``-`` is a column that is not
 #: read. Rows without a score are of lists of trials, of which some list genuine pairs alone.
-#: LFW's form has other lines (:func:`bioeval.scores.formats.trials.read_lfw`).
+#: LFW's form has other lines (:func:`bioeval.scores.formats.layouts.read_lfw`).
 PRESETS: dict[ListFormat, tuple[str, ...]] = {
     "asvspoof": (
         *("template score", "template genuine score", "template genuine"),
@@ -46,7 +63,6 @@ PRESETS: dict[ListFormat, tuple[str, ...]] = {
         "subject_a subject_b template_b score",
         "subject_a template_a subject_b template_b score",
     ),
-    "ijb": ("template_a template_b score", "template_a template_b genuine"),
     "kaldi": ("template score", "template_a template_b score", "template_a template_b genuine"),
     "lfw": (),
     "pyeer": ("template_b template_a score", "template_b template_a"),
@@ -90,11 +106,6 @@ class Layout:
         return self.roles.get(role)
 
     @property
-    def with_roles(self) -> set[str]:
-        """The names of the columns that have a role."""
-        return {self.names[i] for i in self.roles.values()}
-
-    @property
     def score(self) -> int:
         """The column of scores."""
         return self.roles["score"]
@@ -125,7 +136,7 @@ class Layout:
 
 def layout_of(head: Head, arguments: Arguments) -> Layout:
     """Return the layout of a list of comparisons with scores."""
-    by_number = _layout_by_numbers(head, arguments)
+    by_number = layout_by_numbers(head, arguments)
     if by_number is not None and by_number.get("score") is None:
         by_number = None  # the numbers are of a list of trials
     layout = by_number or with_header(head, arguments)
@@ -135,34 +146,22 @@ def layout_of(head: Head, arguments: Arguments) -> Layout:
         return layout
     skips_line, unnamed = first_line_of(head, arguments)
     below = replace(head, cells=[row[unnamed:] for row in head.rows[skips_line:]])
-    layout = _layout_of_preset(below, skips_line, unnamed, arguments, with_scores=True)
+    layout = layout_of_preset(below, skips_line, unnamed, arguments, with_scores=True)
     if layout is not None:
         refuse_decimal_commas(below, layout.score - unnamed)
         return layout
     if below.width == 1:
         return _layout_of_columns(["score"], skips_line, unnamed)
     classes = [_classes(below.column(i)) for i in range(below.width)]
-    if below.width > 2 or classes == ["", ""]:
-        raise _unknown_list(below, with_scores=True)
+    score = int("words" in classes[:1] or classes == ["numbers", ""])
+    is_known = below.width == 2 and classes != ["", ""]
+    if not is_known or not like_number(below.cells[0][score]):
+        raise unknown_list(below, with_scores=True)
     if classes[0] == classes[1]:
         raise _two_readings(
             head, "columns 1 and 2 hold only classes", "each could mark genuine pairs"
         )
-    genuine = classes.index("words") if "words" in classes else classes.index("numbers")
-    score = 1 - genuine
     refuse_decimal_commas(below, score)
-    first, *further = below.column(score)
-    if not like_number(first) and further and all(map(is_number, further)):
-        titles = ", ".join(map(repr, head.cells[0]))
-        raise fault(
-            head.path,
-            f"the columns {titles} have no name that is known",
-            f'give `columns={{"scores": "{head.cells[0][score]}"}}` and '
-            '`columns={"genuine": ...}`, or call them score and genuine',
-            line=head.start_line,
-        )
-    if not any(map(like_number, below.column(score))):
-        raise _unknown_list(below, with_scores=True)
     names = ["genuine", "score"] if score else ["score", "genuine"]
     return _layout_of_columns(names, skips_line, unnamed)
 
@@ -184,7 +183,7 @@ def _layout_of_columns(names: Sequence[str], skips_line: bool, unnamed: int) -> 
     return Layout(shown, roles, tuple(templates), skips_line, unnamed, claims=claims)
 
 
-def _layout_of_preset(
+def layout_of_preset(
     head: Head, skips_line: bool, unnamed: int, arguments: Arguments, *, with_scores: bool
 ) -> Layout | None:
     """Return the layout that the argument `format` names; None without one.
@@ -199,16 +198,7 @@ def _layout_of_preset(
     if names is None:
         if with_scores and head.width == 2:
             return None
-        content = "scores" if with_scores else "trials"
-        forms = " or ".join(repr(" ".join(row)) for row in rows) or f"no lists of {content}"
-        form = backquoted("format", preset)
-        raise fault(
-            head.path,
-            f"has {head.width} columns, and of {content} {form} has {forms}",
-            "give the columns by their numbers, as in "
-            '`columns={"scores": "3"}`, or write their names in a first line',
-            line=head.start_line,
-        )
+        raise unknown_list(head, with_scores=with_scores)
     arguments.take("format")
     return _without_header(_layout_of_columns(names, skips_line, unnamed), head, arguments)
 
@@ -226,7 +216,7 @@ def _without_header(layout: Layout, head: Head, arguments: Arguments) -> Layout:
     return layout
 
 
-def _layout_by_numbers(head: Head, arguments: Arguments) -> Layout | None:
+def layout_by_numbers(head: Head, arguments: Arguments) -> Layout | None:
     """Return the layout of a list whose columns `columns` numbers from 1; None for another list."""
     roles = map(arguments.peek, ("columns.scores", "columns.genuine"))
     numbers = {*arguments.meta.values(), *filter(None, roles)}
@@ -306,19 +296,7 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
     """
     cells = head.cells[0]
     known_names = HEADER_NAMES | {"template"}
-    # Words of `columns` that are known names, and words that nearly are.
     renamed = {word: name for word, name in arguments.meta.items() if folded(word) in known_names}
-    for word, name in arguments.meta.items():
-        if word in renamed:
-            continue
-        close_matches = difflib.get_close_matches(folded(word), known_names, n=1, cutoff=0.85)
-        is_side = f"{re.escape(folded(word))}_?[ab12]"
-        if close_matches and not re.fullmatch(is_side, close_matches[0]):
-            raise fault(
-                head.path,
-                f'`columns={{"{word}": "{name}"}}` names no role',
-                f"did you mean {close_matches[0]!r}?",
-            )
     chosen = {*renamed.values(), *map(arguments.peek, ("columns.scores", "columns.genuine"))}
     if not by_number and chosen.isdisjoint(cells) and not names_columns(head):
         return None
@@ -332,9 +310,6 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
         )
     roles = _columns_by_role(head, names, arguments)
     templates = tuple(roles[x] for x in ("template_a", "template_b") if x in roles)
-    if not templates and _are_recordings(head, roles, names, arguments):
-        templates = roles.pop("subject_a"), roles.pop("subject_b")
-
     # Columns of metadata; with `labels`, they are columns of the table of templates.
     meta = dict[str, tuple[int | None, int | None]]()
     for word, name in () if "labels" in arguments else arguments.all_meta().items():
@@ -466,54 +441,18 @@ def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> 
             )
     # Where subjects are called 1 and 2, and templates enrolled and probe, or the reverse, it is not
     # known which of the two is of the probe.
-    sides_of_nouns = {
-        noun: [roles[f"{noun}_{side}"] for side in "ab"]
-        for noun in ("subject", "template")
-        if f"{noun}_a" in roles
-    }
-    numbered = [x for x, (first, _) in sides_of_nouns.items() if names[first] in _SIDES_BY_NUMBER]
-    columns = sum(sides_of_nouns.values(), [])
-    if (
-        len(columns) == 4
-        and len(numbered) == 1
-        and all(folded(cells[i]) == names[i] for i in columns)
-    ):
-        (unclear,) = numbered
-        (clear,) = sides_of_nouns.keys() - {unclear}
-        named = {
-            x: " and ".join(repr(cells[i]) for i in sides) for x, sides in sides_of_nouns.items()
-        }
+    firsts = [names[roles[x]] for x in ("subject_a", "template_a") if x in roles]
+    of_sides = [i for role, i in roles.items() if role.endswith(("_a", "_b"))]
+    are_titles = all(folded(cells[i]) == names[i] for i in of_sides)
+    if len(firsts) == 2 and are_titles and sum(x in _SIDES_BY_NUMBER for x in firsts) == 1:
+        unclear, clear = sorted(firsts, key=lambda x: x not in _SIDES_BY_NUMBER)
         raise fault(
             head.path,
-            f"{named[unclear]} do not say which of them is of the probe, as {named[clear]} do",
-            "call them probe_subject and gallery_subject, or the others template_a and template_b"
-            if unclear == "subject"
-            else "call them probe and gallery, or the others subject_a and subject_b",
+            f"{unclear!r} does not say whether it is of the probe, as {clear!r} does",
+            "call both columns of the subjects, or of the templates, probe_... and gallery_...",
             line=head.start_line,
         )
     return roles
-
-
-def _are_recordings(
-    head: Head, roles: Mapping[str, int], names: Sequence[str], arguments: Arguments
-) -> bool:
-    """Whether columns such as enrol and test name recordings, and not the subjects themselves.
-
-    They do if an argument gives the subjects of recordings, or if a genuine pair has two names.
-    """
-    if "subject_a" not in roles:
-        return False
-    first = roles["subject_a"]
-    second = roles["subject_b"]
-    if names[first] not in TRIAL_NAMES or names[second] not in TRIAL_NAMES:
-        return False
-    if arguments.names_templates:
-        return True
-    genuine = roles.get("genuine")
-    rows = head.rows[1:]
-    if genuine is None:  # genuine pairs of subjects would have equal names
-        return bool(rows) and all(row[first] != row[second] for row in rows)
-    return any(TRUTH.get(truth_word(row[genuine])) and row[first] != row[second] for row in rows)
 
 
 def names_columns(head: Head) -> bool:
@@ -531,39 +470,10 @@ def names_columns(head: Head) -> bool:
     return {"subject_a", "subject_b"} <= roles or {"template_a", "template_b"} <= roles
 
 
-# ------------------------------------------------------------------------- of trials
-
-
-def trial_layout(head: Head, arguments: Arguments) -> Layout:
-    """Return the layout of a list of trials: names, and perhaps a word for genuine or impostor.
-
-    Without such a word, all pairs are genuine.
-    """
-    genuine = arguments.peek("columns.genuine")
-    columns = dict.fromkeys(arguments.ignored) | ({"genuine": genuine} if genuine else {})
-    trial_arguments = Arguments({"columns": columns})
-    layout = _layout_by_numbers(head, trial_arguments) or with_header(head, trial_arguments)
-    if layout is not None:
-        if layout.get("genuine") is None and head.width > 2:
-            raise DataError(
-                f"{head.path}: no column marks genuine trials; its columns are "
-                f"{', '.join(map(repr, layout.names))}, expected one called genuine, target or "
-                'label, or another that `columns={"genuine": ...}` names'
-            )
-        arguments.take("columns.genuine")
-        return layout
-    skips_line, unnamed = first_line_of(head, arguments)
-    below = replace(head, cells=[row[unnamed:] for row in head.rows[skips_line:]])
-    layout = _layout_of_preset(below, skips_line, unnamed, arguments, with_scores=False)
-    if layout is None:
-        raise _unknown_list(below, with_scores=False)
-    return layout
-
-
 # ------------------------------------------------------------------------- errors
 
 
-def _unknown_list(head: Head, *, with_scores: bool) -> DataError:
+def unknown_list(head: Head, *, with_scores: bool) -> DataError:
     """Return the error of a list whose columns are not known, with the presets that fit it."""
     columns = [head.column(i) for i in range(head.width)]
     if with_scores and not any(all(map(like_number, cells)) for cells in columns):
@@ -574,20 +484,16 @@ def _unknown_list(head: Head, *, with_scores: bool) -> DataError:
         for row in rows
         if len(row.split()) == head.width and ("score" in row) == with_scores
     ]
-    what = "a list with scores" if with_scores else "a list of trials"
+    what, role, example = "a list of trials", "genuine", "template_a template_b genuine"
+    if with_scores:
+        what, role, example = "a list with scores", "scores", "genuine template_a template_b score"
     presets = f"; {what} of {head.width} columns is {', '.join(fitting)}" if fitting else ""
-    role = "scores" if with_scores else "genuine"
     return fault(
         head.path,
         f"{head.delimiter.join(head.cells[0])[:80]!r} names no columns, and what they hold is not "
         f"known{presets}",
-        'otherwise write the names of the columns in a first line, such as "'
-        + (
-            "genuine template_a template_b score"
-            if with_scores
-            else "template_a template_b genuine"
-        )
-        + f'", or give their numbers, as in {backquoted(f"columns.{role}", str(head.width))}',
+        f'otherwise write the names of the columns in a first line, such as "{example}", or give '
+        f"their numbers, as in {backquoted(f'columns.{role}', str(head.width))}",
         line=head.start_line,
     )
 
@@ -628,16 +534,396 @@ def refuse_decimal_commas(head: Head, score: int) -> None:
             raise _two_readings(head, problem, "could be decimals with a comma")
 
 
-def misspelt(names: Sequence[str], known_names: Collection[str] = ()) -> str:
+def misspelt(names: Sequence[str]) -> str:
     """Return a hint at a column that seems to have a misspelt name, or ""."""
-    if any(map(is_number, names)):
-        return ""
-    folded_names = {*map(folded, names)}
-    for name in names:
-        if name not in known_names and folded(name) not in HEADER_NAMES:
-            close_matches = difflib.get_close_matches(
-                folded(name), HEADER_NAMES - folded_names, n=1, cutoff=0.75
-            )
-            if close_matches:
-                return f". The column {name!r} is not known. Did you mean {close_matches[0]!r}?"
+    unknown = {x: folded(x) for x in names if folded(x) not in HEADER_NAMES}
+    for name, word in () if any(map(is_number, names)) else unknown.items():
+        candidates = HEADER_NAMES.difference(map(folded, names))
+        for match in difflib.get_close_matches(word, candidates, n=1, cutoff=0.75):
+            return f". The column {name!r} is not known. Did you mean {match!r}?"
     return ""
+
+
+# A genuine pair in LFW's form: a person, and the numbers i and j of two images.
+_GENUINE = re.compile(r"(?P<a>\S+) (?P<i>\d+) (?P<j>\d+)", re.ASCII)
+# An impostor pair: image i of person a, and image j of person b.
+_IMPOSTOR = re.compile(r"(?P<a>\S+) (?P<i>\d+) (?P<b>\S+) (?P<j>\d+)", re.ASCII)
+# The first line: the numbers of folds and of pairs, or of pairs alone.
+_FOLDS = re.compile(r"\d+( \d+)?", re.ASCII)
+
+
+@dataclass
+class Comparisons:
+    """A list of comparisons, each by the names of its templates, the enrolled one first."""
+
+    table: Columns  # the names, in columns of words
+    layout: Layout
+    genuine: np.ndarray | None  # (lines,); None: every listed comparison is genuine
+    fold: np.ndarray | None = None  # (lines,)
+    # Subjects of both sides; only LFW's form names them.
+    subjects: tuple[Words, Words] | None = None
+
+    @property
+    def path(self) -> Path:
+        """The path of the list."""
+        return self.table.path
+
+    @property
+    def names(self) -> list[int]:
+        """The columns that may hold names: two, or more, of which the names of scores choose."""
+        return [i for i in self.table.words if i != self.layout.get("genuine")]
+
+
+def refuse_impostor_flags(path: Path, *names: str) -> None:
+    """Raise if a name is that of flags of impostor pairs, the reverse of `genuine`."""
+    for name in names:
+        if TRUTH.get(truth_word(name)) is False and name.isalpha():
+            raise fault(
+                path,
+                f"{name!r} marks the impostor pairs",
+                f'mark the genuine pairs, as by `x["genuine"] = 1 - x["{name}"]`',
+            )
+
+
+def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
+    """Return which rows are genuine, by a column of words for the classes.
+
+    All words for impostors must mean the same; `name` is the name of the column in messages.
+    """
+    is_genuine = np.array([TRUTH.get(truth_word(x), -1) for x in column.values], dtype=np.int8)
+    for code in np.flatnonzero(is_genuine < 0)[:1]:
+        row = int(np.argmax(column.codes == code))
+        cell = column.values[code]
+        raise DataError(
+            f"{table.place_of(row)}: {name} is {received(cell)}; expected one of 1, true, yes, "
+            "genuine, target, match, 0, false, no, impostor, nontarget, nonmatch: with pandas, "
+            f'`table["genuine"] = table["{name}"] == {cell!r}` if this is the word for genuine '
+            "pairs, and load the table"
+        )
+    spelled = {*map(truth_word, column.values)}
+    words = {x for x in TRUTH if x.isalpha()} - {"true", "false", "t", "f", "yes", "no", "y", "n"}
+    if words.isdisjoint(spelled):
+        refuse_impostor_flags(table.path, name)
+    meanings = [min(spelled.intersection(row)) for row in IMPOSTORS if spelled & {*row}]
+    if len(meanings) > 1:
+        raise fault(
+            table.path,
+            f"{name} holds both {' and '.join(map(repr, meanings))}, and they differ in meaning",
+            "leave out the lines of one",
+        )
+    return is_genuine.astype(bool)[column.codes]
+
+
+def scores_of_classes(
+    genuine: np.ndarray, impostor: np.ndarray, arguments: Arguments, options: dict[str, Any]
+) -> Scores:
+    """Return genuine and impostor scores as pairs without names."""
+    values = arguments.with_failures(np.concatenate([genuine, impostor]))
+    is_genuine = np.repeat([True, False], [len(genuine), len(impostor)])
+    return Scores.from_pairs(values, is_genuine, **options)
+
+
+def lists_trials(path: str | Path) -> bool:
+    """Whether a file lists trials without scores, by the names of its columns."""
+    place = Path(path)
+    if not place.is_file() or kind_of_file(place) != FileKind.TEXT:
+        return False
+    layout = with_header(head_of(place), Arguments({}))
+    if layout is None or layout.get("score") is not None:
+        return False
+    return "genuine" in layout.roles and len(layout.templates or layout.subjects) == 2
+
+
+def read_comparisons(path: Path, arguments: Arguments) -> Comparisons:
+    """Read a list, in LFW's form or with two names and perhaps a class on each line."""
+    if arguments.peek("format") == "lfw":
+        arguments.take("format")
+        return read_lfw(path)
+    head = head_of(path)
+    chosen = arguments.peek("columns.genuine")
+    columns = dict.fromkeys(arguments.ignored) | ({"genuine": chosen} if chosen else {})
+    of_trials = Arguments({"columns": columns})
+    layout = layout_by_numbers(head, of_trials) or with_header(head, of_trials)
+    if layout is None:
+        skips_line, unnamed = first_line_of(head, arguments)
+        below = replace(head, cells=[row[unnamed:] for row in head.rows[skips_line:]])
+        layout = layout_of_preset(below, skips_line, unnamed, arguments, with_scores=False)
+        if layout is None:
+            raise unknown_list(below, with_scores=False)
+    else:
+        arguments.take("columns.genuine")
+        if layout.get("genuine") is None and head.width > 2:
+            raise DataError(
+                f"{head.path}: no column marks genuine trials; its columns are "
+                f"{', '.join(map(repr, layout.names))}, expected one called genuine, target or "
+                'label, or another that `columns={"genuine": ...}` names'
+            )
+    classes = layout.get("genuine")
+    names = [*layout.templates]
+    if layout.may_have_metadata:
+        names = [i for i in range(head.width) if i not in (classes, layout.get("score"))]
+    words = [i for i in (*names, classes) if i is not None]
+    table = read_columns(head, words, [], names=layout.names, header=layout.skips_line)
+    genuine = (
+        None if classes is None else truth_of(table.words[classes], table, layout.names[classes])
+    )
+    return Comparisons(table, layout, genuine)
+
+
+def read_lfw(path: Path) -> Comparisons:
+    """Read pairs of images; the first line gives the number of folds and of pairs in a fold."""
+    texts = enumerate(read_text(path).split("\n"), 1)
+    lines = [(n, " ".join(line.split())) for n, line in texts if line.strip()]
+    (_, header), *rows = lines or [(1, "")]
+    if not _FOLDS.fullmatch(header):
+        raise DataError(
+            f"{path}: the first line is {header!r}; expected the number of folds and of genuine "
+            "pairs in each, as '10 300', or the latter alone"
+        )
+    *stated_folds, class_size = map(int, header.split())
+    folds = stated_folds[0] if stated_folds else 1
+    expected = 2 * folds * class_size
+    if not expected or len(rows) != expected:
+        raise fault(
+            path,
+            f"has {len(rows):,} pairs",
+            f"expected {folds} x 2 x {class_size} = {expected:,}, from its first line",
+        )
+    is_genuine = np.arange(len(rows)) // class_size % 2 == 0  # of each fold, genuine pairs first
+    people: tuple[list[str], list[str]] = ([], [])
+    images: tuple[list[str], list[str]] = ([], [])
+    for genuine, (number, line) in zip(is_genuine.tolist(), rows, strict=True):
+        match = (_GENUINE if genuine else _IMPOSTOR).fullmatch(line)
+        if match is None:
+            form = "'name i j', two images of one subject" if genuine else "'name i other j'"
+            raise DataError(f"{path}: line {number} is {line!r}; expected {form}")
+        first = match["a"], int(match["i"])
+        second = match["a" if genuine else "b"], int(match["j"])
+        if first[0] == second[0] and (first == second or not genuine):
+            compared = "one image with itself" if genuine else "images of one subject as impostors"
+            raise DataError(f"{path}: line {number} compares {compared}: {line!r}")
+        for side, (person, image) in enumerate((first, second)):
+            people[side].append(person)
+            images[side].append(f"{person} {image}")
+    words = []
+    for cells in (*images, *people):
+        distinct, codes = np.unique(cells, return_inverse=True)
+        words.append(Words.from_codes(codes, distinct.tolist()))
+    table = Columns(path, {0: words[0], 1: words[1]}, {}, rows[0][0])
+    fold = np.repeat(np.arange(folds), 2 * class_size)
+    return Comparisons(table, Layout([]), is_genuine, fold, (words[2], words[3]))
+
+
+# ------------------------------------------------------------------------- trial scores
+
+
+# How to leave out lines and pairs that have no partner.
+_SKIP = 'to leave them out say `lists={"missing_pairs": "skip"}`'
+# The first lines of scores, whose names tell the columns of names in a list of trials.
+_SAMPLED_LINES = 1000
+
+
+def look_up(
+    listed: Comparisons, names: Sequence[str], skip: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the comparisons whose templates are both among `names`; others raise, or are skipped.
+
+    With `skip`, at least one comparison must be found. The arrays are the numbers of the enrolled
+    templates and of the probes among the names (found,), and which comparisons are found.
+    """
+    template_names = as_names(names)
+    if (twice := first_twice(template_names)) is not None:
+        raise fault(
+            listed.path,
+            f"several templates have the name {twice[0]!r}",
+            "expected a different name, or a different number of an image, for each",
+        )
+    if len(listed.names) != 2:
+        raise fault(listed.path, "expected two templates on each line, and 1 or 0")
+    columns = [listed.table.words[i] for i in listed.names]
+    enrolled, probe = (
+        places(as_names(column.values), template_names)[column.codes] for column in columns
+    )
+    is_found = (enrolled >= 0) & (probe >= 0)
+    if not is_found.all() and not (skip and is_found.any()):
+        row = int(np.argmin(is_found))
+        name = columns[int(enrolled[row] >= 0)].objects()[row]
+        raise DataError(
+            f"{listed.table.place_of(row)}: the template {name!r} is not among the {len(names):,}, "
+            f"as of {int((~is_found).sum()):,} of {len(is_found):,} pairs one is not; {_SKIP}"
+        )
+    return enrolled[is_found], probe[is_found], is_found
+
+
+# ------------------------------------------------------------------------- scores by names
+
+
+@dataclass(frozen=True)
+class ScoredPairs:
+    """The rows of a list of scores that are pairs, and their classes."""
+
+    rows: Any  # int64 (pairs,), increasing; or slice(None), all rows
+    genuine: np.ndarray  # bool (pairs,)
+    #: bool (pairs,), where trials decide which template is enrolled: whether a row names the probe
+    #: first.
+    exchanged: np.ndarray | None = None
+    notes: list[Message] = field(default_factory=list)  # on rows and trials left out
+
+    def take(self, is_kept: np.ndarray, row_count: int) -> ScoredPairs:
+        """Return some of the pairs, by a selection (pairs,)."""
+        rows = np.arange(row_count)[self.rows][is_kept]
+        exchanged = None if self.exchanged is None else self.exchanged[is_kept]
+        return ScoredPairs(rows, self.genuine[is_kept], exchanged, self.notes)
+
+
+def join(
+    table: Columns, layout: Layout, listed: Comparisons, unordered: bool, skip: bool
+) -> ScoredPairs:
+    """Find the trial of each score by names of templates, in any order of lines and names.
+
+    - A trial takes the score of the same order of names, if there is one.
+    - The trials decide which template is enrolled: the first name, or the name in a column of
+      enrolled templates.
+    - Repeated scores of a pair of templates are left to the checks of all lists.
+    """
+    import pandas as pd
+
+    genuine = listed.genuine
+    # The columns of the trials with the names of the scores: those with most of the first names.
+    chosen = list[int]()
+    for score_column in layout.templates:
+        column = table.words[score_column]
+        sample = {column.values[code] for code in column.codes[:_SAMPLED_LINES]}
+        common = {
+            i: len(sample.intersection(listed.table.words[i].values))
+            for i in listed.names
+            if i not in chosen
+        }
+        best = max(common, key=lambda i: common[i], default=None)
+        if best is None or not common[best]:
+            raise fault(
+                listed.path,
+                f"has none of the names that {table.path.name} scores, such as "
+                f"{column.values[0]!r}",
+                "expected trials of the same files, with the same spelling of names",
+            )
+        chosen.append(best)
+    trial_columns = tuple(chosen)
+    enrolled_first = listed.layout.templates or listed.layout.subjects
+    same_columns = sorted(enrolled_first) == sorted(trial_columns)
+    trial_columns = enrolled_first if same_columns else tuple(sorted(trial_columns))
+    # The names of both files have common numbers, and a pair of names is a number, too.
+    names: list[str] = []
+    numbers = []
+    score_columns = [table.words[i] for i in layout.templates]
+    for column in (*score_columns, *(listed.table.words[i] for i in trial_columns)):
+        names, number_of_value = united(names, column.values)
+        numbers.append(number_of_value[column.codes])
+    score_names, trial_names = numbers[: len(score_columns)], numbers[len(score_columns) :]
+    unordered = unordered and len(score_names) == 2
+
+    def keys(names_of_sides: list[np.ndarray], unordered: bool = False) -> pd.Index:
+        if unordered:
+            names_of_sides = [np.minimum(*names_of_sides), np.maximum(*names_of_sides)]
+        first, *second = names_of_sides
+        return pd.Index(first * len(names) + second[0] if second else first)
+
+    key_of_score = keys(score_names, unordered)
+    if not layout.names_templates:
+        is_repeated = key_of_score.duplicated()
+        refuse_rows(is_repeated, table, "is listed before", "list each pair once")
+
+    # The line of the trial of each score, -1 without a trial; lines of one pair are one trial. A
+    # score without a trial in its order of names takes the trial of the other order; where
+    # impostor pairs are listed, too, only if no score has the order of the trial.
+    key_of_line = keys(trial_names, unordered)
+    first_line = np.flatnonzero(~key_of_line.duplicated())
+    distinct = key_of_line[first_line]
+    trial = places(key_of_score, distinct)
+    if len(score_names) > 1 and not unordered:
+        trial_if_exchanged = places(keys(score_names[::-1]), distinct)
+        if genuine is not None:
+            has_own_score = distinct.isin(key_of_score)
+            trial_if_exchanged[has_own_score[trial_if_exchanged]] = -1
+        trial = np.where(trial < 0, trial_if_exchanged, trial)
+    line_of_score = np.where(trial < 0, -1, first_line[trial])
+    has_trial = line_of_score >= 0
+    # Whether the names are in another order than in the trial.
+    exchanged = score_names[0] != trial_names[0][line_of_score]
+    if unordered:  # a score has the order of its own names if both orders are listed
+        exchanged &= ~keys(score_names).isin(keys(trial_names))
+
+    notes = []
+    if repeated := len(key_of_line) - len(first_line):
+        notes.append(Message("repeated-pairs", pairs=repeated, how="", option=""))
+    if genuine is None:
+        # A score without a trial is of an impostor pair. Impostor pairs are not listed; they have
+        # the order of names of most genuine pairs.
+        most_are_exchanged = 2 * exchanged[has_trial].sum() > has_trial.sum()
+        exchanged = np.where(has_trial, exchanged, most_are_exchanged)
+        file = listed.path.name
+        note = Message("only-genuine-pairs-listed", pairs=len(first_line), file=file)
+        return ScoredPairs(slice(None), has_trial, exchanged, [note, *notes])
+    if repeated:
+        first_class = genuine[first_line][places(key_of_line, distinct)]
+        wrong = "gives a pair another class than a line before"
+        refuse_rows(genuine != first_class, listed.table, wrong, "give each pair one class")
+    is_unscored = np.zeros(len(key_of_line), dtype=bool)
+    is_unscored[first_line] = True
+    is_unscored[line_of_score[has_trial]] = False
+    for is_lone, table_of_lines, have in (
+        (~has_trial, table, "no trial"),
+        (is_unscored, listed.table, "no score"),
+    ):
+        if not skip or is_lone.all():
+            refuse_rows(is_lone, table_of_lines, f"has {have}", _SKIP)
+        if is_lone.any():
+            lines, file = int(is_lone.sum()), table_of_lines.path.name
+            notes.append(Message("lines-left-out", lines=lines, file=file, have=have))
+    rows = np.flatnonzero(has_trial)
+    return ScoredPairs(rows, genuine[line_of_score[rows]], exchanged[rows], notes)
+
+
+# ------------------------------------------------------------------------- scores in order
+
+
+def in_listed_order(
+    path: Path, values: np.ndarray, arguments: Arguments, options: dict[str, Any]
+) -> Scores:
+    """Return scores without names, in the order of a list of comparisons."""
+    listed = read_comparisons(arguments.take("trials"), arguments)
+    values = arguments.with_failures(values)
+    if listed.genuine is None:
+        raise DataError(
+            f"{listed.path}: lists genuine pairs alone, and {path.name} has no names to find them "
+            "by"
+        )
+    count = len(listed.genuine)
+    noun = "pair" if listed.subjects else "trial"
+    if values.shape != (count,):
+        raise fault(
+            path,
+            f"has {counted(values.size, 'scores')}, and {listed.path.name} lists "
+            f"{counted(count, f'{noun}s')}",
+            f"expected one score per {noun}, in their order",
+        )
+    if listed.subjects is None:
+        scores = Scores.from_pairs(values, listed.genuine, **options)
+        return scores._with(remarks=(Message("in-order-of-trials", file=listed.path.name),))
+    words = listed.table.words
+    people, images = (
+        np.column_stack([column.objects() for column in sides]).tolist()
+        for sides in (listed.subjects, (words[0], words[1]))
+    )
+    scores = Scores.from_pairs(
+        values,
+        listed.genuine,
+        subjects=people,
+        pair_templates=images,
+        pair_folds=listed.fold,
+        **options,
+        **arguments.rules(),
+    )
+    folds = counted(int(listed.fold[-1]) + 1 if listed.fold is not None else 1, "folds")
+    origin = f"scores in the order of the {count:,} pairs of {listed.path.name}, in {folds}"
+    return scores._with(reading=(origin,))

@@ -11,12 +11,14 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError, Message, backquoted
+from bioeval.base.kinds import Kind
 from bioeval.base.options import require_memory
 from bioeval.base.progress import report
 from bioeval.scores.cells import Mask
@@ -28,47 +30,51 @@ from bioeval.scores.formats.arrays import (
     scores_of_array,
     vectors_of_classes,
 )
-from bioeval.scores.formats.containers import Lazy
-from bioeval.scores.formats.files import existing_file, fault, guarded, optional, text_array
-from bioeval.scores.formats.labels import column_of_subjects, read_templates
+from bioeval.scores.formats.containers import Lazy, open_npy
+from bioeval.scores.formats.labels import column_of_subjects, descriptions
 from bioeval.scores.formats.layouts import (
     Layout,
+    ScoredPairs,
     first_line_of,
+    in_listed_order,
+    join,
     layout_of,
     misspelt,
     no_scores,
+    read_comparisons,
+    refuse_impostor_flags,
     refuse_unread_names,
+    scores_of_classes,
+    truth_of,
     with_header,
 )
-from bioeval.scores.formats.roles import (
+from bioeval.scores.formats.roles import Arguments
+from bioeval.scores.formats.tables import (
     COLUMNS,
     HEADER_NAMES,
-    Arguments,
-    counts_columns,
-    folded,
-    is_number,
-    like_number,
-    require_names,
-    require_no_thousands,
-)
-from bioeval.scores.formats.tables import (
     Columns,
+    FileKind,
     GrowingColumn,
     Head,
     Words,
     as_integers,
+    counts_columns,
+    existing_file,
+    fault,
+    folded,
+    guarded,
     head_of,
+    is_number,
+    kind_of_file,
+    like_number,
+    optional,
     read_columns,
+    require_names,
+    require_no_thousands,
     require_rows,
-)
-from bioeval.scores.formats.trials import (
-    ScoredPairs,
-    in_listed_order,
-    join,
-    read_comparisons,
-    refuse_impostor_flags,
-    scores_of_classes,
-    truth_of,
+    text_array,
+    value_of_names,
+    wrong_shape,
 )
 from bioeval.scores.image_names import subject_pattern
 from bioeval.scores.labels import as_objects, missing_values, normal, with_whole_numbers
@@ -89,31 +95,35 @@ TwoColumns = tuple[Words, Words]
 Reader = Callable[..., Columns]
 
 
-def _scores_of_table(
-    head: Head, read: Reader, arguments: Arguments, impostor: Path | None = None
-) -> Scores:
+def _scores_of_table(head: Head, read: Reader, arguments: Arguments) -> Scores:
     """Return the scores of a text or a table: of named arrays, of a matrix, or of a list.
 
-    `read` reads its columns. With `impostor`, a text has genuine scores alone.
+    `read` reads its columns.
     """
     names = head.cells[0]
-    if impostor is None and (scores := _of_arrays(head, read, arguments)) is not None:
+    if (scores := _of_arrays(head, read, arguments)) is not None:
         return scores
-    if impostor is None and len(head.rows) > 1 and is_wide(names, arguments):
+    if len(head.rows) > 1 and is_wide(names, arguments):
         return _matrix_with_names(head, read, arguments)
     layout = layout_of(head, arguments) if head.is_text else with_header(head, arguments)
     if layout is None or layout.get("score") is None:
         raise no_scores(head, named=True)
-    hint = f", or name the column distance or similarity{misspelt(layout.names, layout.with_roles)}"
+    hint = f", or name the column distance or similarity{misspelt(layout.names)}"
     source = f"the column {layout.names[layout.score]!r}"
     options = {
         "kind": arguments.kind_of(head.path, layout.kind, source, hint),
         "nan": arguments.take("nan", "raise"),
         "name": head.path.name.split(".")[0] or head.path.stem,
     }
-    has_one_column = head.width - layout.unnamed == 1
-    if has_one_column and layout.get("genuine") is None or impostor is not None:
-        return _read_scores_alone(head, layout, impostor, arguments, options)
+    if head.width - layout.unnamed == 1 and layout.get("genuine") is None:
+        if "trials" in arguments and head.is_text:
+            return scores_in_order(head.path, arguments)
+        raise DataError(
+            f"{head.path}: holds one number per line; if these are genuine scores, give the file "
+            "of the impostor scores as a second one; if they are in the order of a list of "
+            "trials, give that as `trials`. A command of several systems takes one file of each: "
+            f"bioeval convert {head.path} IMPOSTOR {head.path.stem}.npz --kind KIND"
+        )
     # The columns of words: all columns with a role except the scores.
     words = {*map(layout.get, ("genuine", "fold")), *layout.subjects}
     words = words.union(*layout.meta.values())  # None where a side has none
@@ -135,62 +145,48 @@ def _scores_of_table(
 # ------------------------------------------------------------------------- scores alone
 
 
-def _read_scores_alone(
-    head: Head, layout: Layout, impostor: Path | None, arguments: Arguments, options: dict[str, Any]
-) -> Scores:
-    """Read the scores of trials, or genuine scores with a file `impostor` of impostor scores."""
-    path = head.path
-    if impostor is None and "trials" in arguments:
-        return in_listed_order(path, _only_column(head, layout), arguments, options)
-    if impostor is None:
-        raise DataError(
-            f"{path}: holds one number per line; if these are genuine scores, give the file "
-            "of the impostor scores as a second one; if they are in the order of a list of "
-            "trials, give that as `trials`. A command of several systems takes one file of "
-            f"each: bioeval convert {path} IMPOSTOR {path.stem}.npz --kind KIND"
-        )
-    if layout.get("genuine") is not None:
-        name = layout.names[layout.roles["genuine"]]
-        raise fault(path, f"{name} marks genuine pairs", "give this file alone")
-    other = head_of(existing_file(impostor))
-    other_layout = layout_of(other, arguments)
-    for text, layout_of_text in ((head, layout), (other, other_layout)):
-        width = text.width - layout_of_text.unnamed
-        if width != 1:
-            raise fault(
-                text.path,
-                f"has {width} columns",
-                "expected one score on each line in both files, of genuine and of impostor scores",
-            )
-    if (other_layout.kind or layout.kind) != (layout.kind or other_layout.kind):
-        raise fault(
-            impostor,
-            f"the scores are called {other_layout.names[0]!r}, and those of the genuine file "
-            f"{layout.names[0]!r}",
-            "expected distances or similarities in both",
-            line=other.start_line,
-        )
-    genuine_scores = _only_column(head, layout)
-    impostor_scores = _only_column(other, other_layout)
-    return scores_of_two_files(path, genuine_scores, impostor, impostor_scores, arguments, options)
-
-
-def _only_column(head: Head, layout: Layout) -> np.ndarray:
+def _vector(path: Path, arguments: Arguments) -> tuple[np.ndarray, Kind | None]:
+    """Return the scores of a .npy array or a text, one an attempt, and the kind it declares."""
+    if kind_of_file(existing_file(path)) == FileKind.NPY:
+        values = open_npy(path)
+        if prod(values.shape) != max(values.shape, default=0):
+            raise wrong_shape(path, "", values.shape, "one score an attempt")
+        return np.ravel(np.asarray(values[:] if values.ndim else values)), None
+    head = head_of(path)
+    layout = layout_of(head, arguments)
+    if (width := head.width - layout.unnamed) != 1:
+        raise fault(path, f"has {width} columns", "expected one score on each line")
     header = layout.skips_line or not is_number(head.cells[0][0])
     names, blanks = ["score"] * head.width, layout.may_be_blank
     table = read_columns(head, [], [layout.score], names=names, header=header, blanks=blanks)
-    return table.numbers[layout.score]
+    return table.numbers[layout.score], layout.kind
 
 
-def scores_of_two_files(
-    path: Path,
-    genuine: np.ndarray,
-    impostor_path: Path,
-    impostor: np.ndarray,
-    arguments: Arguments,
-    options: dict[str, Any],
-) -> Scores:
-    """Return the scores of two files, of genuine and of impostor attempts, as one list."""
+def _options(path: Path, kind: Kind | None, arguments: Arguments) -> dict[str, Any]:
+    return {
+        "kind": arguments.kind_of(path, kind, "the name of the scores"),
+        "nan": arguments.take("nan", "raise"),
+        "name": path.name.split(".")[0] or path.stem,
+    }
+
+
+def scores_in_order(path: Path, arguments: Arguments) -> Scores:
+    """Read the scores of trials, in their order."""
+    values, kind = _vector(path, arguments)
+    return in_listed_order(path, values, arguments, _options(path, kind, arguments))
+
+
+def scores_of_two_files(path: Path, impostor_path: Path, arguments: Arguments) -> Scores:
+    """Read two files, of genuine and of impostor scores, as one list."""
+    (genuine, kind), (impostor, second_kind) = (
+        _vector(x, arguments) for x in (path, impostor_path)
+    )
+    if kind and second_kind and kind != second_kind:
+        raise fault(
+            impostor_path,
+            f"the scores are called {second_kind}, and those of the genuine file {kind}",
+            "expected distances or similarities in both",
+        )
     has_several_values = (genuine != genuine[0]).any()
     are_equal = np.array_equal(genuine, impostor, equal_nan=True) and has_several_values
     if path.samefile(impostor_path) or are_equal:
@@ -199,6 +195,7 @@ def scores_of_two_files(
             f"has the same scores as {impostor_path}",
             "expected genuine scores in one file and impostor scores in another",
         )
+    options = _options(path, kind or second_kind, arguments)
     reading = f"genuine scores from {path.name}, impostor scores from {impostor_path.name}"
     return scores_of_classes(genuine, impostor, arguments, options)._with(reading=(reading,))
 
@@ -220,13 +217,6 @@ def have_equal_words(enrolled: Words, probes: Words) -> np.ndarray:
     """Return in which rows two columns have the same word, bool (rows,)."""
     code_among_enrolled = places(as_names(probes.values), as_names(enrolled.values))
     return code_among_enrolled[probes.codes] == enrolled.codes
-
-
-def _first_codes(names: Words, values: Words) -> np.ndarray:
-    """Return the code of the value in the first row of each name, int64 (names,)."""
-    code_of_value = np.empty(len(names.values), dtype=np.int64)
-    code_of_value[names.codes[::-1]] = values.codes[::-1]  # of equal indices, the last one stays
-    return code_of_value
 
 
 class Listed:
@@ -264,27 +254,22 @@ class Listed:
         self.pairs = stated or self._pairs_with_class_of_subjects()
 
     def _join(self) -> ScoredPairs:
-        layout = self.layout
-        path = self.table.path
-        if not layout.templates:
-            trials = Path(self.arguments.take("trials")).name
-            raise fault(
-                path,
-                f"has no names of templates, by which the trials of {trials} find their scores",
-                "name both templates in each line, or give the scores alone, in the order of the "
-                "trials",
-            )
+        layout, path = self.layout, self.table.path
         if self.class_words is not None:
             name = layout.names[layout.roles["genuine"]]
             raise fault(path, f"{name} marks genuine pairs", "leave out `trials`")
         listed = read_comparisons(existing_file(self.arguments.take("trials")), self.arguments)
-        if listed.subjects is not None:
+        if not layout.templates:
             raise fault(
                 path,
-                "names its templates, and `trials` is a list in LFW's form",
-                "give the scores alone, one per line, in the order of its pairs",
+                f"has no names of templates, by which the trials of {listed.path.name} find their "
+                "scores",
+                "name both templates in each line, or give the scores alone, in the order of the "
+                "trials",
             )
-        return join(self.table, layout, listed, self.arguments)
+        unordered = bool(self.arguments.peek("lists.unordered"))
+        skip = self.arguments.take("lists.missing_pairs") == "skip"
+        return join(self.table, layout, listed, unordered, skip)
 
     def _describe(self, *, has_classes: bool) -> None:
         """Find the subjects and the metadata of both sides.
@@ -315,33 +300,27 @@ class Listed:
         by_name: TwoColumns | None = None
         self.columns_left_out = dict[str, str]()
         self.reading: tuple[str, ...] = ()
-        for option in (x for x in ("labels", "subject_from") if x in arguments):
-            names = self.names(f"`{option}`")
-            subject: Mapping[str, str] | None
-            meta: Mapping[str, Mapping[str, str]]
-            if option == "labels":
-                templates = read_templates(arguments)
-                stated = arguments.all_meta().items()
-                meta_names = {name: x for name, x in stated if name not in layout.named}
-                meta, columns_left_out = templates.metadata(meta_names)
-                self.columns_left_out |= columns_left_out
-                # Where genuine pairs are known, a table of metadata alone does.
-                has_metadata_alone = has_classes and templates.metadata_columns
-                if listed is not None or "subject_from" in arguments or has_metadata_alone:
-                    subject = templates.subjects_if_stated()
-                else:
-                    subject = templates.subjects()
-                templates.require(self.every_name(), table.path)
-            else:
+        options = [x for x in ("labels", "subject_from") if x in arguments]
+        names = self.names(f"`{options[0]}`") if options else None
 
-                def place_of(name: str, names: TwoColumns = names) -> str:  # its first line
-                    column = next(x for x in names if name in x.values)
-                    rows = column.codes == column.values.index(name)
-                    return table.place_of(int(np.argmax(rows)))
+        def place_of(name: str) -> str:  # its first line
+            column = next(x for x in names or () if name in x.values)
+            return table.place_of(int(np.argmax(column.codes == column.values.index(name))))
 
-                parts = arguments.take("subject_from").parts(self.every_name(), place_of)
-                subject = parts.pop("subject")
-                meta = parts
+        stated = arguments.all_meta() if "labels" in arguments else {}
+        described = descriptions(
+            arguments,
+            table.path,
+            self.every_name(),
+            place_of,
+            {name: x for name, x in stated.items() if name not in layout.named},
+            are_subjects_needed=listed is None and "subject_from" not in arguments,
+            is_metadata_enough=has_classes,
+        )
+        for option, subject, meta, left_out in described:
+            assert names is not None
+            self.columns_left_out |= left_out
+            if option == "subject_from" and subject is not None:
                 first_names = [names[0].values[code] for code in names[0].codes[:_EXAMPLES]]
                 examples = [f"{name} -> {subject[name]}" for name in dict.fromkeys(first_names)]
                 self.reading += (f"subjects from names: {', '.join(examples)}",)
@@ -371,7 +350,7 @@ class Listed:
                 self.table.path,
                 "does not mark genuine pairs",
                 "give the list of trials as `trials`, or the part of a name that is its "
-                f"subject as {advice}{misspelt(self.layout.names, self.layout.with_roles)}",
+                f"subject as {advice}{misspelt(self.layout.names)}",
             )
         is_nobody_enrolled, is_nobody_probe = (
             are_of_no_person(as_objects(side.values), self.no_person)[side.codes]
@@ -396,7 +375,7 @@ class Listed:
                 self.table.path,
                 f"has no names of templates for {option}",
                 "expected two columns such as template_a and template_b"
-                f"{misspelt(self.layout.names, self.layout.with_roles)}",
+                f"{misspelt(self.layout.names)}",
             )
         enrolled, probe = self.layout.templates
         return self.table.words[enrolled], self.table.words[probe]
@@ -437,35 +416,26 @@ class Listed:
 
         `names` and `values` are of all rows. Raise where a template has two values.
         """
-        code_of_value = _first_codes(names, values)
-        differing = np.flatnonzero(code_of_value[names.codes] != values.codes)
-        if not len(differing):
-            return np.array(values.values, dtype=object)[code_of_value]
-        row = int(differing[0])
-        first_row = int(np.argmax(names.codes == names.codes[row]))
-        name = names.values[names.codes[row]]
-        stated, stated_before = (values.values[values.codes[i]] for i in (row, first_row))
-        before = f"and on {places_in_words(self.table.noun, self.table.lines([first_row]))}"
-        if attribute != "subject":
-            raise fault(
-                self.table.place_of(row),
-                f"the {attribute} of the template {name!r} is {stated!r}, {before} "
-                f"{stated_before!r}",
-                f'name a column of one side, as in `columns={{"probe_{attribute}": '
-                f'"{attribute}"}}`',
-            )
-        problem = (
-            f"the template {name!r} is of the subject {stated!r}, {before} of {stated_before!r}"
-        )
+        value_of_name, rows = value_of_names(names, values)
+        if not rows:
+            return value_of_name
+        name = names.objects()[rows[0]]
+        stated_before, stated = values.objects()[rows]
+        before = f"and on {places_in_words(self.table.noun, self.table.lines(rows[:1]))}"
+        problem = f"is {stated!r}, {before} {stated_before!r}"
         advice = (
             "give each template its own name, such as the subject with a number; or are subject_a "
-            "and subject_b exchanged?"
+            "and subject_b, or subjects and templates, exchanged?"
         )
-        has_one_template = _first_codes(values, names)[values.codes] == names.codes
-        if len(values.values) > len(names.values) and has_one_template.all():
-            problem += ", and each subject has one template"
-            advice = "the columns of the subjects and of the templates may be exchanged"
-        raise fault(self.table.place_of(row), problem, advice)
+        if attribute != "subject":
+            advice = (
+                f'name a column of one side, as in `columns={{"probe_{attribute}": "{attribute}"}}`'
+            )
+        raise fault(
+            self.table.place_of(rows[1]),
+            f"the {attribute} of the template {name!r} {problem}",
+            advice,
+        )
 
     # --------------------------------------------------------------------- scores
 
@@ -710,10 +680,10 @@ def with_corner(head: Head) -> Head:
     return head
 
 
-def read_text_table(path: Path, arguments: Arguments, impostor: Path | None) -> Scores:
-    """Read a text whose first line may name columns; with `impostor`, it has genuine scores."""
+def read_text_table(path: Path, arguments: Arguments) -> Scores:
+    """Read a text whose first line may name columns."""
     head = with_corner(head_of(path))
-    scores = _scores_of_table(head, partial(read_columns, head), arguments, impostor)
+    scores = _scores_of_table(head, partial(read_columns, head), arguments)
     return scores._with(reading=(*head.reading, *scores.reading))
 
 
@@ -741,23 +711,8 @@ def read_numbers(path: Path, arguments: Arguments) -> Scores:
 
 def _matrix_with_names(head: Head, read: Reader, arguments: Arguments) -> Scores:
     path, names = head.path, head.cells[0]
-    for i in range(1, head.width):
-        _, *cells = head.column(i)
-        if 2 * sum(map(like_number, cells)) <= len(cells):
-            raise fault(
-                path,
-                f"the column {names[i]!r} of a matrix holds no numbers",
-                "expected a score in each cell; metadata and subjects of the rows are read from a "
-                ".npz file",
-            )
     table = read([0], range(1, head.width), names=names, blanks=range(head.width))
     row_names = table.words[0].objects().astype(str).tolist()
-    if arguments.take("lists.as") == "pairs":
-        raise fault(
-            path,
-            "is a matrix, not a list of pairs",
-            'leave out `lists={"as": "pairs"}`, or convert it to a list',
-        )
     corner, *column_names = names
     column_names = [*as_integers([*map(normal, column_names)])]  # as those of the rows
     square = row_names == column_names
@@ -772,18 +727,12 @@ def _matrix_with_names(head: Head, read: Reader, arguments: Arguments) -> Scores
         )
 
     # The subject and the metadata of each name, by a table or a pattern; else names are subjects.
-    subject_of: Mapping[str, str] | None = None
-    meta: Mapping[str, Mapping[str, str]] = {}
     every_name = [*dict.fromkeys([*row_names, *column_names])]
-    if "labels" in arguments:
-        templates = read_templates(arguments)
-        subject_of = templates.subjects()
-        meta, _ = templates.metadata(arguments.all_meta())
-        templates.require(every_name, path)
-    elif "subject_from" in arguments:
-        parts = arguments.take("subject_from").parts(every_name, lambda name: str(path))
-        subject_of = parts.pop("subject")
-        meta = parts
+    meta_names = arguments.all_meta() if "labels" in arguments else {}
+    described = descriptions(
+        arguments, path, every_name, lambda _: str(path), meta_names, are_subjects_needed=True
+    )
+    _, subject_of, meta, _ = next(described, ("", None, {}, {}))
     labels: dict[str, list[str]] = {}
     columns: dict[str, dict[str, list[str]]] = {}
     for side, x in (("probe", row_names), ("gallery", column_names)):

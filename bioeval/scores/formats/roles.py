@@ -1,10 +1,9 @@
-"""The arguments of load, and the words of lists: each argument has an effect, or is refused."""
+"""The arguments of load: each has an effect, or is refused."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +21,7 @@ from bioeval.base.errors import DataError, backquoted, nearest_name, received
 from bioeval.base.kinds import KINDS, LIST_FORMATS, NAN_POLICIES, Kind
 from bioeval.scores.build import as_ids
 from bioeval.scores.embeddings import known_metric
-from bioeval.scores.formats.files import fault
+from bioeval.scores.formats.tables import fault
 from bioeval.scores.image_names import PATTERNS, subject_pattern
 from bioeval.scores.pairs import ListRules
 
@@ -104,11 +103,6 @@ class Arguments:
         self.meta = {k: v for k, v in columns.items() if k not in ROLES}
         self.notes: list[str] = []
         self._used: set[str] = set()
-        if "lists.missing_pairs" in self and "trials" not in self:
-            raise DataError(
-                '`lists={"missing_pairs": ...}` is about pairs that are listed by name; expected '
-                "`trials` with it"
-            )
 
     def __contains__(self, name: str) -> bool:
         """Whether an argument is given."""
@@ -283,169 +277,3 @@ def _checked(name: str, value: Any) -> Any:
     elif name == "subject_from":
         return TemplatePattern(value)
     return value
-
-
-_GENUINE = (
-    *("1", "1.0", "+1", f"{1:.18e}", "true", "t", "yes", "y", "positive", "pos"),
-    *("genuine", "gen", "target", "match", "mated", "same", "client", "intra", "authentic"),
-)
-
-#: Spellings of impostor, a row for each meaning. A list must not have words of two rows. The long
-#: numbers are 0 and -1 as np.savetxt writes them.
-IMPOSTORS = (
-    ("0", "0.0", f"{0:.18e}"),
-    ("-1", "-1.0", f"{-1:.18e}"),
-    (
-        *("nontarget", "non-target", "impostor", "imposter", "imp", "nonmatch", "non-match"),
-        *("different", "diff", "inter"),
-    ),
-)
-
-#: Spellings of genuine and impostor, in lower case and with ``-`` for ``_``.
-TRUTH = dict.fromkeys(_GENUINE, True) | dict.fromkeys(
-    ("false", "f", "no", "n", "negative", "neg", "nonmated", "non-mated", *sum(IMPOSTORS, ())),
-    False,
-)
-
-#: Names of columns by role; the first name present counts. Side a is enrolled.
-COLUMNS: dict[str, tuple[str, ...]] = {
-    "score": ("score", "scores", "distance", "dissimilarity", "similarity", "llr", "y_score"),
-    "genuine": (
-        *("genuine", "target", "is_target", "match", "mated", "same", "is_genuine", "label"),
-        *("targettype", "target_type", "y_true"),
-    ),
-    "subject_a": (
-        *("subject_a", "subject_1", "enrol", "enroll", "claimed_id", "gallery_subject"),
-        "bio_ref_subject_id",
-    ),
-    "subject_b": (
-        *("subject_b", "subject_2", "test", "real_id", "probe_subject", "probe_subject_id"),
-    ),
-    "template_a": (
-        *("template_a", "template_1", "model", "model_label", "gallery", "bio_ref_template_id"),
-        *("modelid", "model_id"),  # NIST's evaluations of speakers
-        *("image1", "image_1", "file1", "file_1", "path1", "path_1", "img1", "img_1"),
-    ),
-    "template_b": (
-        *("template_b", "template_2", "probe", "probe_label", "probe_template_id", "probe_key"),
-        *("segmentid", "segment_id", "segment", "query"),
-        *("image2", "image_2", "file2", "file_2", "path2", "path_2", "img2", "img_2"),
-    ),
-    "fold": ("fold",),
-}
-
-#: The prefixes of the names of metadata of one side: of the probe, and of the gallery.
-PREFIXES = ("probe_", "gallery_")
-
-#: Every name of a column of a list.
-HEADER_NAMES = {name for names in COLUMNS.values() for name in names}
-
-#: The kind of scores that the name of their column declares.
-KIND_OF_SCORES: dict[str, Kind] = {
-    "distance": "distance",
-    "dissimilarity": "distance",
-    "similarity": "similarity",
-    "llr": "similarity",
-}
-
-#: Names of the sides of a trial, which lists of speakers give to subjects or to recordings.
-TRIAL_NAMES = ("enrol", "enroll", "test")
-
-#: The most columns of a table, or arrays of metadata: more are a matrix, or damage.
-MOST_COLUMNS = 1000
-
-
-def folded(name: str) -> str:
-    """Return the name of a column in lower case, with ``_`` in place of blanks and hyphens."""
-    return name.casefold().replace("-", "_").replace(" ", "_")
-
-
-def side_and_column(word: str) -> tuple[int | None, str]:
-    """Return the side of a word for metadata, 0 of the probe, 1 of the gallery, and the column.
-
-    A word without the prefix of a side is of both sides: None.
-    """
-    for side, prefix in enumerate(PREFIXES):
-        if word.startswith(prefix):
-            return side, word.removeprefix(prefix)
-    return None, word
-
-
-def is_float(cell: str) -> bool:
-    """Whether Python reads a cell as a number."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def is_number(cell: str) -> bool:
-    """Whether a cell is a number, NaN and infinity among them."""
-    return is_float(cell) and "_" not in cell
-
-
-def like_number(cell: str) -> bool:
-    """Whether a cell is a number, or a near-number with advice in its error: ``50%``, ``0,5``."""
-    return is_number(cell.removesuffix("%").replace(",", ".", 1))
-
-
-def truth_word(cell: str) -> str:
-    """Return a word for a class as the keys of :data:`TRUTH` are spelt."""
-    return cell.casefold().replace("_", "-")
-
-
-def is_truth(cell: str) -> bool:
-    """Whether a cell states genuine or impostor."""
-    return truth_word(cell) in TRUTH
-
-
-def counts_columns(cells: Sequence[str]) -> bool:
-    """Whether cells are 0..k-1 in some order, as pandas writes above columns without names."""
-    return {*cells} == {*map(str, range(len(cells)))}
-
-
-def require_few(path: Path, line: int, cells: Sequence[str]) -> None:
-    """Raise where a line has more columns than a list or a table can have."""
-    if len(cells) > MOST_COLUMNS:
-        problem = f"has more than {MOST_COLUMNS:,} columns"
-        raise fault(path, problem, "a matrix of scores is read from .npy or .npz", line=line)
-
-
-def require_names(path: Path, line: int, cells: Sequence[str]) -> None:
-    """Raise where a column has no name, or the same name as another column."""
-    for number, name in enumerate(cells, 1):
-        if not name and number > 1:  # the first may be the index of pandas
-            raise fault(path, f"column {number} has no name in the header", line=line)
-        if name in cells[: number - 1]:
-            raise fault(path, f"two columns are called {name!r}", line=line)
-
-
-# A number in which each point may separate thousands, and one without a point.
-_POINTS = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+")
-_WHOLE = re.compile(r"[+-]?[0-9]+")
-
-
-def require_no_thousands(source: str, cells: Sequence[str]) -> None:
-    """Raise where points of numbers may separate thousands, or be decimal points.
-
-    All points have groups of three digits behind them, all other numbers are whole and below 1000,
-    and one of these is larger than each number with a point, read as a decimal. A number with
-    several points is refused by itself.
-    """
-    texts = [x.strip() for x in cells if x.strip()]
-    pointed = [x for x in texts if "." in x]
-    whole = [x for x in texts if "." not in x]
-    if not pointed or not whole or not all(map(_WHOLE.fullmatch, whole)):
-        return
-    if not all(map(_POINTS.fullmatch, pointed)) or any(x.count(".") > 1 for x in pointed):
-        return
-    largest = max(whole, key=lambda x: abs(int(x)))
-    if max(abs(float(x)) for x in pointed) < abs(int(largest)) < 1000:
-        first = pointed[0]
-        raise DataError(
-            f"{source} has {first!r} beside {largest!r}: does the point separate thousands? Then "
-            f"write {first.replace('.', '')!r}, or read the text by `pd.read_csv(path, "
-            f'thousands=".")`; if {first!r} is a decimal, write {largest + ".000"!r}, or read it '
-            "by `pd.read_csv(path)`, and load the table"
-        )

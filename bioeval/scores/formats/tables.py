@@ -1,45 +1,598 @@
-"""Texts with a row on each line: their first lines, and whole columns, which are read in pieces."""
+"""Files by their content, texts line by line and as columns, and the errors of files."""
 
 from __future__ import annotations
 
 import csv
+import importlib
+import io
+import os
 import re
+import traceback
 import warnings
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
-from contextlib import suppress
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence, Set
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bioeval.base.arguments import overflows
-from bioeval.base.errors import DataError, counted, received
-from bioeval.base.files import from_cell
+from bioeval.base.arguments import overflows, require_path
+from bioeval.base.environment import how_to_install
+from bioeval.base.errors import BioevalError, DataError, counted, nearest_name, printable, received
+from bioeval.base.files import from_cell, require_no_loop, unchanged, watch, why_no_folder
+from bioeval.base.kinds import Kind
 from bioeval.base.options import OPTIONS, physical_memory, require_memory
-from bioeval.scores.formats.files import (
-    cells_of,
-    decode,
-    delimiter_of,
-    fault,
-    guarded,
-    open_text,
-    rows_of,
-)
-from bioeval.scores.formats.roles import (
-    HEADER_NAMES,
-    folded,
-    is_float,
-    is_number,
-    require_few,
-    require_no_thousands,
-)
+from bioeval.base.progress import report
 from bioeval.scores.labels import LEAST_INEXACT, normal, with_whole_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# Characters of a library's message that are shown.
+_LONGEST = 200
+# Places of wrong rows that are shown.
+_EXAMPLES = 3
+# Names that are listed before a message says how many more there are.
+_LISTED = 12
+
+
+def fault(place: Any, problem: str, expected: Any = "", *, line: int | None = None) -> DataError:
+    """Return the error of a file: its place, the problem, and the expected content or a remedy."""
+    location = f"{place}: " if line is None else f"{place}: line {line}: "
+    return DataError(f"{location}{problem}; {expected}" if expected else f"{location}{problem}")
+
+
+def listing(names: Sequence[str]) -> str:
+    """Return the names in a file, for a message; names in folders are only counted."""
+    top_names = [name for name in names if "/" not in name] or [*names]
+    listed = "; ".join(top_names[:_LISTED])
+    unlisted = len(names) - min(len(top_names), _LISTED)
+    return (f"{listed}; and {unlisted} more" if unlisted > 0 else listed) or "nothing"
+
+
+def missing(
+    place: Any,
+    noun: str,
+    name: str,
+    names: Sequence[str],
+    option: Any,
+    contents: str = "",
+    other_arguments: Container[str] = (),
+) -> DataError:
+    """Return the error of an absent column or array that an argument names.
+
+    Names of `other_arguments` are not suggested.
+    """
+    hint = nearest_name(name, [x for x in names if x not in other_arguments])
+    contents = contents or ", ".join(map(repr, names)) or "nothing"
+    return DataError(f"{place}: no {noun} {name!r}; {option} names it.{hint} It holds: {contents}")
+
+
+def wrong_shape(place: Any, noun: str, shape: Any, expected: str) -> DataError:
+    """Return the error of an array that has another shape than expected."""
+    return fault(place, f"{noun} has shape {shape}".strip(), f"expected {expected}")
+
+
+def refuse_rows(wrong: np.ndarray, table: Any, problem: str, expected: Any = "") -> None:
+    """Raise if rows of a table are wrong, with their number and the places of the first."""
+    rows = np.flatnonzero(wrong)
+    if not len(rows):
+        return
+    places = ", ".join(map(str, table.lines(rows[:_EXAMPLES].tolist())))
+    advice = f"; {expected}" if expected else ""
+    raise DataError(
+        f"{table.path}: {len(rows):,} of {len(wrong):,} {table.noun}s: each {problem}; the first "
+        f"on {table.noun} {places}{advice}"
+    )
+
+
+# Errors of these classes are a file's only if a reader raised them; others are faults of bioeval.
+_OF_PROGRAMS = (AssertionError, AttributeError, IndexError, KeyError, NameError, TypeError)
+# The modules that read files.
+_READERS = (
+    *("ast", "bz2", "csv", "gzip", "h5netcdf", "h5py", "lzma", "pyarrow", "scipy.io", "tokenize"),
+    *("xarray", "zipfile", "pandas.io", "pandas._libs.parsers"),
+    *("numpy.lib.format", "numpy.lib._format_impl", "numpy.lib.npyio", "numpy.lib._npyio_impl"),
+)
+
+
+@contextmanager
+def guarded(place: Any, part: str = "", expected: str = "") -> Iterator[None]:
+    """Turn any error of a reader into a :class:`DataError` that names the file.
+
+    Libraries raise errors of any class on damaged bytes (``tokenize.TokenError``, ``SystemError``,
+    ``OverflowError``, ``struct.error``), so no list of classes would be complete. Errors of
+    bioeval, missing libraries and warnings pass, and so does an error that shows a mistake in a
+    program, such as a KeyError, if no reader raised it; the original error remains the cause.
+
+    `part` is a noun for the part that is read, as ``"the array 'scores'"``, and `expected` a noun
+    for the file, as ``"a .npz file"``.
+    """
+    location = f"{place}: {part} " if part else f"{place}: "
+    advice = f"expected {expected}, write it again" if expected else "write the file again"
+    try:
+        yield
+    except (BioevalError, ImportError, Warning):
+        raise
+    except MemoryError as error:
+        raise DataError(
+            f"{location}does not fit into memory; save a matrix as .npy, which is read by rows"
+        ) from error
+    except Exception as error:
+        if isinstance(error, _OF_PROGRAMS) and not _is_of_reader(error):
+            raise
+        reason = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
+        raise DataError(f"{location}is truncated or damaged ({reason}); {advice}") from error
+
+
+def _is_of_reader(error: BaseException) -> bool:
+    """Whether a module that reads files raised an error, or a function that it called."""
+    modules = [x.f_globals.get("__name__", "") for x, _ in traceback.walk_tb(error.__traceback__)]
+    while modules and not modules[-1].startswith("bioeval"):
+        if any(modules[-1] == x or modules[-1].startswith(f"{x}.") for x in _READERS):
+            return True
+        modules.pop()
+    return False
+
+
+@contextmanager
+def naming_file(place: Any, *further_places: Any) -> Iterator[None]:
+    """Name the file in errors that name no file, such as errors of the scores in the file."""
+    try:
+        yield
+    except DataError as error:
+        if any(printable(str(file)) in str(error) for file in (place, *further_places)):
+            raise
+        raise error.preceded_by(f"{place}: ") from error.__cause__
+
+
+class FileKind(StrEnum):
+    """The kind of a file in the words of messages, with its first bytes if they suffice."""
+
+    magic: bytes
+
+    def __new__(cls, words: str, magic: bytes = b"") -> Self:
+        kind = str.__new__(cls, words)
+        kind._value_ = words
+        kind.magic = magic
+        return kind
+
+    TEXT = "text"
+    NPY = "a NumPy array", b"\x93NUMPY"
+    ZIP = "a zip file"
+    MAT = "a MATLAB file"
+    HDF5 = "an HDF5 file", b"\x89HDF\r\n\x1a\n"
+    GZIP = "a gzip file", b"\x1f\x8b"
+    BZIP2 = "a bzip2 file", b"BZh"
+    XZ = "an xz file", b"\xfd7zXZ\x00"
+    SEVEN_ZIP = "a 7-zip file", b"7z\xbc\xaf\x27\x1c"
+    ZSTANDARD = "a zstandard file", b"\x28\xb5\x2f\xfd"
+    PARQUET = "a Parquet file", b"PAR1"
+    ARROW = "an Arrow (Feather) file", b"ARROW1"
+    ARROW_STREAM = "an Arrow stream", b"\xff\xff\xff\xff"
+    SQLITE = "an SQLite database", b"SQLite format 3"
+    PDF = "a PDF file", b"%PDF"
+    PNG = "a PNG image", b"\x89PNG"
+    JPEG = "a JPEG image", b"\xff\xd8\xff"
+    PICKLE = "a Python pickle (never unpickled)"
+    UTF16 = "UTF-16 text"
+    SPREADSHEET = "a spreadsheet (.xlsx)"
+    FOLDER = "a folder"
+    UNKNOWN = "an unknown binary file"
+
+
+#: The modules that decompress compressed texts.
+COMPRESSED = {
+    FileKind.GZIP: "gzip",
+    FileKind.BZIP2: "bz2",
+    FileKind.XZ: "lzma",
+    FileKind.ZSTANDARD: "pyarrow",
+}
+
+MAT_MAGIC = b"MATLAB "
+ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+
+#: The most bytes of a decompressed text, and the most characters of an array of text, padded to its
+#: longest value. In memory a text takes some ten times its size.
+MOST_TEXT = 1 << 28
+
+# The most bytes of a line.
+_LONGEST_LINE = 1 << 22
+
+# Bytes that are read together.
+_BUFFER = 1 << 20
+
+
+def optional(module: str, path: Path, input_name: str) -> Any:
+    """Import an optional library; the error says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise DataError(
+            f"{path}: is {input_name}, which needs {package}: {how_to_install('formats')}"
+        ) from None
+
+
+def existing_file(path: str | os.PathLike[str], input_name: str = "a file") -> Path:
+    """Return `path` if there is a file with content; else raise an error that says why not."""
+    path = require_path("path", path)
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; expected {input_name}")
+    require_no_loop(path, input_name)
+    if not path.exists():
+        folder = path.parent
+        if not folder.is_dir():
+            raise DataError(f"{path}: no such file; {why_no_folder(folder, '')}")
+        # The name itself is listed if it is a link to nothing.
+        siblings = [x for x in os.listdir(folder) if x != path.name]
+        raise DataError(f"{path}: no such file.{nearest_name(path.name, siblings)}")
+    if not path.is_file():
+        raise DataError(
+            f"{path}: is a pipe or a device, and {input_name} is read more than once; write it to "
+            "a file first, and name that"
+        )
+    if path.stat().st_size == 0:
+        raise DataError(f"{path}: is empty (0 bytes); write the file again")
+    watch(path)
+    return path
+
+
+def kind_of_file(path: Path) -> FileKind:
+    """Return the kind of a file by its first bytes, whatever its suffix."""
+    if path.is_dir():
+        return FileKind.FOLDER
+    try:
+        with open(path, "rb") as file:
+            head = file.read(512)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if head.startswith(ZIP_MAGIC):
+        is_office = path.suffix.lower() == ".xlsx" or b"[Content_Types].xml" in head
+        return FileKind.SPREADSHEET if is_office else FileKind.ZIP
+    if head.startswith(MAT_MAGIC) and b"MAT-file" in head[:116]:
+        return FileKind.MAT
+    for kind in FileKind:
+        if kind.magic and head.startswith(kind.magic):
+            return kind
+    if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        return FileKind.PICKLE
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return FileKind.UTF16
+    if b"\x00" in head:
+        return FileKind.UNKNOWN
+    return FileKind.TEXT
+
+
+def advice_on(kind: FileKind) -> str:
+    """Return what to do with a table in another form; empty of other files."""
+    is_table = kind in (FileKind.SPREADSHEET, FileKind.UTF16)
+    return "; save it as CSV, UTF-8" if is_table else ""
+
+
+def line_feeds(raw: bytes) -> bytes:
+    r"""Return the bytes of a text with ``\n`` in place of the line ends ``\r\n`` and ``\r``."""
+    return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in raw else raw
+
+
+def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
+    """Decode bytes of a UTF-8 file; errors count lines from `first_line`."""
+    raw = line_feeds(raw)
+    try:
+        return raw.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + first_line
+        byte = raw[error.start]
+        raise DataError(
+            f"{path}: line {line}: the byte {byte:#04x} is not UTF-8 text; save it as UTF-8"
+        ) from None
+
+
+class _TextBytes(io.RawIOBase):
+    """The bytes of a text with line feeds as line ends; raise where a line or the text is too long.
+
+    - `file`: the bytes, decompressed
+    - `stored`: the file itself, whose progress is reported
+    - `bounded`: whether the whole text has a greatest length
+    """
+
+    def __init__(self, file: IO[bytes], path: Path, stored: IO[bytes], bounded: bool):
+        self._file = file
+        self._path = path
+        self._stored = stored
+        self._size = path.stat().st_size
+        self._line_bytes = 0  # bytes of the last line so far
+        self._bytes_left = MOST_TEXT if bounded else None
+        self._ends_in_return = False  # whether the last bytes end in a carriage return
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        self._stored.close()
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._piece(min(len(buffer), _BUFFER))
+        end = piece.rfind(b"\n")
+        self._line_bytes = len(piece) - end - 1 if end >= 0 else self._line_bytes + len(piece)
+        if self._line_bytes > _LONGEST_LINE:
+            raise DataError(
+                f"{self._path}: has a line of more than {_LONGEST_LINE >> 20} MiB; expected lines "
+                "of scores, as text"
+            )
+        if self._bytes_left is not None:
+            self._bytes_left -= len(piece)
+            if self._bytes_left < 0:
+                raise DataError(
+                    f"{self._path}: has more than {MOST_TEXT >> 20} MiB of text, the most that is "
+                    "read; expected a smaller file, or its numbers as arrays in a .npz file"
+                )
+        buffer[: len(piece)] = piece
+        report(min(self._stored.tell(), self._size), self._size)
+        return len(piece)
+
+    def _piece(self, size: int) -> bytes:
+        """Read bytes with line feeds as line ends; a line end may be cut between two readings."""
+        while raw := self._file.read(size):
+            piece = raw[1:] if self._ends_in_return and raw[:1] == b"\n" else raw
+            self._ends_in_return = raw.endswith(b"\r")
+            if piece:
+                return line_feeds(piece)
+        return b""
+
+
+def open_text(path: Path, bounded: bool = False) -> IO[bytes]:
+    """Open a text, decompressed where it is compressed, with line feeds as line ends.
+
+    A `bounded` text, which memory holds as a whole, has at most :data:`MOST_TEXT` bytes.
+    """
+    existing_file(path)
+    kind = kind_of_file(path)
+    if kind != FileKind.TEXT and kind not in COMPRESSED:
+        raise fault(path, f"is {kind}", f"expected text in UTF-8{advice_on(kind)}")
+    # Imported before the file is opened, since an import may fail.
+    module: Any = optional(COMPRESSED[kind], path, kind) if kind in COMPRESSED else None
+    stored = open(path, "rb")  # noqa: SIM115 - closed with the reader that is returned
+    file = stored
+    if kind == FileKind.ZSTANDARD:
+        file = module.CompressedInputStream(module.PythonFile(stored), "zstd")
+    elif module is not None:
+        file = module.open(stored, "rb")
+    return io.BufferedReader(_TextBytes(file, path, stored, bounded), _BUFFER)
+
+
+def read_text(path: Path) -> str:
+    """Return a text in UTF-8, decompressed where it is compressed, with line feeds as line ends."""
+    with unchanged(), guarded(path, expected="text"), open_text(path, bounded=True) as file:
+        return decode(file.read(), path)
+
+
+def delimiter_of(line: str) -> str:
+    """Return the separator of the cells of a line: a semicolon, tab or comma, else a blank."""
+    return next((delimiter for delimiter in ";\t," if delimiter in line), " ")
+
+
+def cells_of(line: str, delimiter: str) -> list[str]:
+    """Return the cells of a line; among blanks, a cell in quotes may hold some."""
+    if delimiter == " ":
+        if '"' not in line:
+            return line.split()
+        line = line.strip().replace("\t", " ")
+        return next(csv.reader([line], delimiter=" ", skipinitialspace=True), [])
+    row = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [])
+    return [from_cell(cell.strip()) for cell in row]
+
+
+def rows_of(path: Path, delimiter: str, first: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each line that is not blank, from line `first` on.
+
+    A line with one blank cell in quotes, as pandas writes it, is not blank.
+    """
+    with guarded(path, expected="text"), open_text(path) as file:
+        numbered = islice(enumerate(file, 1), first - 1, None)
+        if delimiter == " ":
+            lines = ((n, cells_of(decode(raw, path, n), delimiter)) for n, raw in numbered)
+            yield from ((n, row) for n, row in lines if row)
+            return
+        text_of_line = ""
+
+        def texts() -> Iterator[str]:
+            nonlocal text_of_line
+            for number, raw in numbered:
+                text_of_line = decode(raw, path, number)
+                yield text_of_line
+
+        reader = csv.reader(texts(), delimiter=delimiter, skipinitialspace=True, strict=True)
+        try:
+            for row in reader:
+                cells = [cell.strip() for cell in row]
+                if any(cells) or '"' in text_of_line:
+                    yield reader.line_num + first - 1, cells
+        except csv.Error as error:
+            line = reader.line_num + first - 1
+            raise fault(path, str(error), "expected CSV", line=line) from None
+
+
+def text_array(cells: list[str], source: str) -> np.ndarray:
+    """Return text as an array, whose values are padded to the longest; raise if it is too large."""
+    longest = max(map(len, cells), default=0)
+    if longest * len(cells) > MOST_TEXT:
+        raise DataError(
+            f"{source}: the longest of {len(cells):,} values has {longest:,} characters, so that "
+            f"all of them would need more than {MOST_TEXT >> 20} Mi characters; expected shorter "
+            "values"
+        )
+    return np.array([*map(normal, cells)], dtype=str)
+
+
+# ------------------------------------------------------------------------- words of cells
+
+
+_GENUINE = (
+    *("1", "1.0", "+1", f"{1:.18e}", "true", "t", "yes", "y", "positive", "pos"),
+    *("genuine", "gen", "target", "match", "mated", "same", "client", "intra", "authentic"),
+)
+
+#: Spellings of impostor, a row for each meaning. A list must not have words of two rows. The long
+#: numbers are 0 and -1 as np.savetxt writes them.
+IMPOSTORS = (
+    ("0", "0.0", f"{0:.18e}"),
+    ("-1", "-1.0", f"{-1:.18e}"),
+    (
+        *("nontarget", "non-target", "impostor", "imposter", "imp", "nonmatch", "non-match"),
+        *("different", "diff", "inter"),
+    ),
+)
+
+#: Spellings of genuine and impostor, in lower case and with ``-`` for ``_``.
+TRUTH = dict.fromkeys(_GENUINE, True) | dict.fromkeys(
+    ("false", "f", "no", "n", "negative", "neg", "nonmated", "non-mated", *sum(IMPOSTORS, ())),
+    False,
+)
+
+#: Names of columns by role; the first name present counts. Side a is enrolled.
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "score": ("score", "scores", "distance", "dissimilarity", "similarity", "llr", "y_score"),
+    "genuine": (
+        *("genuine", "target", "is_target", "match", "mated", "same", "is_genuine", "label"),
+        *("targettype", "target_type", "y_true"),
+    ),
+    "subject_a": (
+        *("subject_a", "subject_1", "claimed_id", "gallery_subject", "bio_ref_subject_id"),
+    ),
+    "subject_b": (*("subject_b", "subject_2", "real_id", "probe_subject", "probe_subject_id"),),
+    "template_a": (
+        *("template_a", "template_1", "model", "model_label", "gallery", "bio_ref_template_id"),
+        *("modelid", "model_id"),  # NIST's evaluations of speakers
+        *("image1", "image_1", "file1", "file_1", "path1", "path_1", "img1", "img_1"),
+        *("enrol", "enroll"),
+    ),
+    "template_b": (
+        *("template_b", "template_2", "probe", "probe_label", "probe_template_id", "probe_key"),
+        *("segmentid", "segment_id", "segment", "query"),
+        *("image2", "image_2", "file2", "file_2", "path2", "path_2", "img2", "img_2", "test"),
+    ),
+    "fold": ("fold",),
+}
+
+#: The prefixes of the names of metadata of one side: of the probe, and of the gallery.
+PREFIXES = ("probe_", "gallery_")
+
+#: Every name of a column of a list.
+HEADER_NAMES = {name for names in COLUMNS.values() for name in names}
+
+#: The kind of scores that the name of their column declares.
+KIND_OF_SCORES: dict[str, Kind] = {
+    "distance": "distance",
+    "dissimilarity": "distance",
+    "similarity": "similarity",
+    "llr": "similarity",
+}
+
+#: The most columns of a table, or arrays of metadata: more are a matrix, or damage.
+MOST_COLUMNS = 1000
+
+
+def folded(name: str) -> str:
+    """Return the name of a column in lower case, with ``_`` in place of blanks and hyphens."""
+    return name.casefold().replace("-", "_").replace(" ", "_")
+
+
+def side_and_column(word: str) -> tuple[int | None, str]:
+    """Return the side of a word for metadata, 0 of the probe, 1 of the gallery, and the column.
+
+    A word without the prefix of a side is of both sides: None.
+    """
+    for side, prefix in enumerate(PREFIXES):
+        if word.startswith(prefix):
+            return side, word.removeprefix(prefix)
+    return None, word
+
+
+def is_float(cell: str) -> bool:
+    """Whether Python reads a cell as a number."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, NaN and infinity among them."""
+    return is_float(cell) and "_" not in cell
+
+
+def like_number(cell: str) -> bool:
+    """Whether a cell is a number, or a near-number with advice in its error: ``50%``, ``0,5``."""
+    return is_number(cell.removesuffix("%").replace(",", ".", 1))
+
+
+def truth_word(cell: str) -> str:
+    """Return a word for a class as the keys of :data:`TRUTH` are spelt."""
+    return cell.casefold().replace("_", "-")
+
+
+def is_truth(cell: str) -> bool:
+    """Whether a cell states genuine or impostor."""
+    return truth_word(cell) in TRUTH
+
+
+def counts_columns(cells: Sequence[str]) -> bool:
+    """Whether cells are 0..k-1 in some order, as pandas writes above columns without names."""
+    return {*cells} == {*map(str, range(len(cells)))}
+
+
+def require_few(path: Path, line: int, cells: Sequence[str]) -> None:
+    """Raise where a line has more columns than a list or a table can have."""
+    if len(cells) > MOST_COLUMNS:
+        problem = f"has more than {MOST_COLUMNS:,} columns"
+        raise fault(path, problem, "a matrix of scores is read from .npy or .npz", line=line)
+
+
+def require_names(path: Path, line: int, cells: Sequence[str]) -> None:
+    """Raise where a column has no name, or the same name as another column."""
+    for number, name in enumerate(cells, 1):
+        if not name and number > 1:  # the first may be the index of pandas
+            raise fault(path, f"column {number} has no name in the header", line=line)
+        if name in cells[: number - 1]:
+            raise fault(path, f"two columns are called {name!r}", line=line)
+
+
+# A number in which each point may separate thousands, and one without a point.
+_POINTS = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+
+
+def require_no_thousands(source: str, cells: Sequence[str]) -> None:
+    """Raise where points of numbers may separate thousands, or be decimal points.
+
+    All points have groups of three digits behind them, all other numbers are whole and below 1000,
+    and one of these is larger than each number with a point, read as a decimal. A number with
+    several points is refused by itself.
+    """
+    texts = [x.strip() for x in cells if x.strip()]
+    pointed = [x for x in texts if "." in x]
+    whole = [x for x in texts if "." not in x]
+    if not pointed or not whole or not all(map(_WHOLE.fullmatch, whole)):
+        return
+    if not all(map(_POINTS.fullmatch, pointed)) or any(x.count(".") > 1 for x in pointed):
+        return
+    largest = max(whole, key=lambda x: abs(int(x)))
+    if max(abs(float(x)) for x in pointed) < abs(int(largest)) < 1000:
+        first = pointed[0]
+        raise DataError(
+            f"{source} has {first!r} beside {largest!r}: does the point separate thousands? Then "
+            f"write {first.replace('.', '')!r}, or read the text by `pd.read_csv(path, "
+            f'thousands=".")`; if {first!r} is a decimal, write {largest + ".000"!r}, or read it '
+            "by `pd.read_csv(path)`, and load the table"
+        )
 
 
 #: Values of a column that are worked on together: few, so that temporary arrays stay small.
@@ -118,10 +671,6 @@ class Head:
     def column(self, i: int) -> list[str]:
         """Return the cells of a column in `rows`."""
         return [row[i] for row in self.rows]
-
-    def columns_except(self, *known: int | None) -> list[int]:
-        """Return the numbers of all columns but `known`."""
-        return [i for i in range(self.width) if i not in known]
 
     @property
     def reading(self) -> tuple[str, ...]:
@@ -233,6 +782,19 @@ class Words:
         values = np.empty(len(self.values), dtype=object)
         values[:] = self.values
         return values[self.codes]
+
+
+def value_of_names(names: Words, values: Words) -> tuple[np.ndarray, list[int]]:
+    """Return the first value of each name, object (names,), and two rows where one name has others.
+
+    There are no rows if each name has one value.
+    """
+    code_of_value = np.empty(len(names.values), dtype=np.int64)
+    code_of_value[names.codes[::-1]] = values.codes[::-1]  # of equal indices, the last one stays
+    rows = []
+    for row in np.flatnonzero(code_of_value[names.codes] != values.codes)[:1].tolist():
+        rows = [int(np.argmax(names.codes == names.codes[row])), row]
+    return np.array(values.values, dtype=object)[code_of_value], rows
 
 
 @dataclass(frozen=True)
@@ -381,19 +943,6 @@ def _may_have_thousands(values: np.ndarray) -> bool:
         if (np.abs(decimals * 1000 - np.round(decimals * 1000)) > 1e-6).any():
             return False
     return bool(decimals.size) and decimals.max() < size[is_whole].max(initial=0)
-
-
-def cells_by_column(head: Head, header: bool) -> tuple[list[int], list[list[str]]]:
-    """Return the number of each line, and the cells of each column as text."""
-    rows = [*rows_of(head.path, head.delimiter, head.start_line + header, bounded=True)]
-    width = head.width
-    for line, row in rows:
-        if len(row) != width:
-            raise fault(head.path, f"{len(row)} cells", f"expected {width}", line=line)
-    if not rows:
-        raise fault(head.path, "has a header but no rows")
-    columns = zip(*(row for _, row in rows), strict=True)
-    return [line for line, _ in rows], [[*map(from_cell, column)] for column in columns]
 
 
 def whole_floats(cells: Iterable[str]) -> np.ndarray | None:

@@ -21,7 +21,7 @@ from bioeval.base.files import as_cell, replacing, text_to_write
 from bioeval.scores.attempts import compared_cells
 from bioeval.scores.cells import Mask
 from bioeval.scores.formats.arrays import RESERVED, SCHEMA
-from bioeval.scores.formats.files import optional
+from bioeval.scores.formats.tables import optional
 from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects, missing_values
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.sides import declared_names

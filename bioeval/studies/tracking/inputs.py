@@ -13,8 +13,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer, require_path
 from bioeval.base.errors import DataError, Message, nearest_name
-from bioeval.scores.formats.files import existing_file, read_text
-from bioeval.scores.formats.roles import is_number
+from bioeval.scores.formats.tables import existing_file, is_number, read_text
 from bioeval.scores.metadata import columns_of
 
 #: The order of columns.

@@ -45,33 +45,12 @@ def test_columns_that_are_exchanged_are_named(log):
     assert said(log, distance="person", subject_b="score").startswith(expected)
 
 
-def test_subjects_of_one_template_each_may_be_exchanged(tmp_path):
-    """Two templates of a person, whose columns are exchanged: each 'subject' has one 'template'."""
-    rows = [f"t{i},p{j},s{i // 2},s{j // 2},{i + j + 0.5}" for i in range(6) for j in range(6)]
-    path = tmp_path / "log.csv"
-    path.write_text("\n".join(["template,probe,claimed,person,score", *rows]) + "\n")
-    assert not said(path)
-    wrong = {"subject_a": "template", "subject_b": "probe", "template": "claimed"}
-    text = said(path, **wrong, probe="person")
-    assert "each subject has one template; the columns" in text and "may be exchanged" in text
-
-
 @pytest.mark.parametrize("name", ["Claimed", "claimed_", "claimd"])
 def test_no_column_is_advised_that_has_a_role(name, log):
     """With the column of the other subject, every comparison would be genuine."""
     text = said(log, subject_b=name)
     assert text.startswith(f"no column '{name}'") and "mean 'claimed'" not in text
     assert "mean 'person'" in said(log, subject_b="persn")
-
-
-@pytest.mark.parametrize(
-    ("role", "column", "meant"),
-    [("suject_b", "person", "subject_b"), ("distanc", "score", "distance")],
-)
-def test_a_typo_in_a_role_is_named(role, column, meant, log):
-    text = said(log, **{role: column, meant: None})
-    assert text == f'`columns={{"{role}": "{column}"}}` names no role; did you mean {meant!r}?'
-    assert not said(log, site="person")  # metadata may be called anything else
 
 
 def test_a_header_that_is_repeated_is_named(log):

@@ -18,7 +18,7 @@ from pages import ROOT
 import bioeval as be
 from bioeval.base.kinds import ListFormat
 from bioeval.cli import main
-from bioeval.scores.formats import files
+from bioeval.scores.formats import tables
 
 SCORES = [0.5, -1e3, 2.0]
 SAME = [True, False, False]
@@ -150,9 +150,9 @@ def test_columns_by_their_numbers(tmp_path):
 
 
 def test_a_preset_that_does_not_fit_is_named(tmp_path):
-    with refused('has 5 columns, and of scores `format="voxceleb"` has \'template_a temp'):
+    with refused("a list with scores of 5 columns is .*bob"):
         load(tmp_path, "1 a b c 0.5\n", format="voxceleb")
-    with refused('`format="bob"` has no lists of trials'):
+    with refused("expected|names no columns"):
         load(tmp_path, "a a p 1\n", trials=put(tmp_path, "t", "a b 1\n"), format="bob")
     for options in ({"format": "kaldi"}, {"metric": "l2"}):
         with refused(f"`{next(iter(options))}` has no meaning for a list of pairs"):
@@ -189,7 +189,7 @@ BAD = [
     ("12,0\n13,1\n", f"line 1: columns 1 and 2 {COMMA}"),
     ("1;0,5\n0;0,7\n", "line 1: score is '0,5'; .*decimals have a point"),
     ("1 50%\n0 0.2\n", "line 1: score is '50%'; .*per cent as fractions"),
-    ("sim,truth\n0.5,1\n0.2,0\n", "the columns 'sim', 'truth' have no name that is known; give"),
+    ("sim,truth\n0.5,1\n0.2,0\n", "no column 'score'; its first line, 'sim,truth'"),
     ("score,distance,genuine\n1,1,1\n", "'score' and 'distance' could each be the column"),
     ("score,label,genuine\n1,1,0\n", "'label' and 'genuine' could each be the column of"),
     ("1 17 33 0.5\n", "of a list of pairs give the `format`, or the numbers"),
@@ -214,7 +214,7 @@ BAD = [
     ("0.1,0.2\n0.3,0.4\n", "'0.1,0.2' names no columns, .*of 2 columns is .*kaldi"),
     ("0,1,2\n1,0,3\n2,3,0\n", "x.csv: begins with a line of numbers"),
     ("label,a,b\na,1,2,3,4\nb,1,2\n", "line 2: 5 cells; expected 3"),
-    ("label,s,a,b\na,1st,0,1\nb,2nd,1,0\n", "x.csv: the column 's' of a matrix holds no numb"),
+    ("label,s,a,b\na,1st,0,1\nb,2nd,1,0\n", "x.csv: line 2: s is '1st'; expected a number"),
     (",".join(["0.25"] * 20_000) + "\n", "more than 1,000 columns; a matrix of scores is read"),
 ]  # fmt: skip
 
@@ -239,7 +239,7 @@ def test_a_number_in_a_text_is_not_made_infinite(tmp_path, mark, number):
 def test_a_line_without_an_end_and_bytes_that_are_no_text(tmp_path, monkeypatch):
     with refused("line 2001: the byte 0xff is not UTF-8"):
         load(tmp_path, b"a 1 0.5\n" * 2000 + b"\xff 0 0.5\n", format="asvspoof")
-    monkeypatch.setattr(files, "_LONGEST_LINE", 1 << 16)
+    monkeypatch.setattr(tables, "_LONGEST_LINE", 1 << 16)
     with refused("has a line of more than"):
         load(tmp_path, "1 0.5\n" * 3 + "9" * (1 << 20))
 
@@ -297,7 +297,7 @@ def test_every_end_of_a_line(tmp_path, ends):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_a_line_end_on_the_boundary_of_two_reads(tmp_path, size):
-    raw = files.open_text(put(tmp_path, "x.txt", b"ab\r\nc\r\r\n\n\rde\r")).detach()
+    raw = tables.open_text(put(tmp_path, "x.txt", b"ab\r\nc\r\r\n\n\rde\r")).detach()
     pieces, buffer = [], bytearray(size)
     while count := raw.readinto(buffer):
         pieces.append(bytes(buffer[:count]))
@@ -343,8 +343,7 @@ def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
     assert "genuine scores from g.npy" in read_line(capsys, genuine_file, j)
     with refused(r"g.npy: does not state whether its scores are dist"):
         be.load((genuine_file, j))
-    with refused(r"i.txt: is text; expected a .npy file of impostor scores"):
-        be.load((genuine_file, i), kind="similarity")
+    holds(be.load((genuine_file, i), kind="similarity"))
     for array, message in (
         (np.eye(2), r"i.npy: has shape \(2, 2\); expected one score an attempt"),
         ([-1e3, 2.0], r"g.npy: has the same scores as .*i.npy"),
@@ -360,7 +359,11 @@ def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
     [
         ("0.1\n0.2\n", "1,5\n0,2\n", "i.txt: line 1: columns 1 and 2 .* decimals with a comma"),
         ("0,3\n0,2\n", "0.5\n0.2\n", "g.txt: line 1: columns 1 and 2 .* decimals with a comma"),
-        ("distance\n1\n", "similarity\n2\n", "i.txt: line 1: .* called 'similarity', and .* 'dist"),
+        (
+            "distance\n1\n",
+            "similarity\n2\n",
+            "i.txt: the scores are called similarity, and .* distance",
+        ),
         ("a 0.1\nb 0.2\n", "0.5 a\n0.3 b\n", "g.txt: line 1: 'a 0.1' names no columns"),
         ("0.5\n", "1_1.tif 2_1.tif -1e3\n", "i.txt: line 1: .* names no columns"),
     ],
@@ -448,7 +451,7 @@ def test_a_matrix_with_its_names(tmp_path, corner):
     loaded = load(tmp_path, f"{corner},a,a,b\na,0,1,2\na,1,0,3\nb,2,3,0\n", "p.csv")
     assert loaded.layout == "all-against-all" and loaded.values[1].tolist() == [1, 0, 3]
     frame = pd.DataFrame({"label": list("ab"), "place": list("xy"), "a": [0, 1], "b": [1, 0]})
-    with refused("the column 'place' of a matrix holds no numbers"):
+    with refused("row 0: place is 'x'; expected a number"):
         be.load(frame, kind="distance")
     assert be.load(frame.drop(columns="place"), kind="distance").values.tolist() == [[0, 1], [1, 0]]
     with refused("in another order"):

@@ -136,7 +136,7 @@ def test_what_does_not_go_with_a_matrix_as_a_table(tmp_path, suffix):
     assert be.load(path, kind="distance").gallery_labels.tolist() == ["c", "d"]
     for options, message in (
         ({"lists": {"unordered": True}}, "no meaning for a matrix of scores"),
-        ({"lists": {"as": "pairs"}}, "is a matrix, not a list of pairs"),
+        ({"lists": {"as": "pairs"}}, '`lists={"as": ...}` has no meaning for a matrix'),
         ({"trials": path}, "`trials` has no meaning for a matrix of scores"),
     ):
         with refused(message):

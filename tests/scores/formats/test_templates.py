@@ -167,7 +167,7 @@ BAD = [
     (IDS, {"subject_from": "(?P<session>a)"}, "has no group for the subject"),
     (IDS, {"subject_from": r"(?P<subject>id1)/(?P<session>[ab])"}, "not match the name 'id2/c'"),
     (LISTED, {"subject_from": r"id(\d+)/"}, "line 2: .* 'id1', and by `subject_from` it is '1'"),
-    ("a m1 a p1 0.5\na m1 bob p1 0.6\na m1 bob p2 0.7\n", {}, "'bob', and on line 1 of 'a'"),
+    ("a m1 a p1 0.5\na m1 bob p1 0.6\na m1 bob p2 0.7\n", {}, "'p1' is 'bob', and on line 1 'a'"),
     (ON_BOTH, {}, "the template '1' is of 'ann' on one side and of 'bob' on the other"),
     (ONE, {"labels": PEOPLE}, "t.csv lacks 1 template of 3: '4'"),
     (ONE, {"labels": "template_id,subject_id\n1,7\n1,8\n"}, "'1' is of '7' and of '8'"),
@@ -175,7 +175,7 @@ BAD = [
     (ONE, {"labels": IMAGES, "columns": {"f": "image"}}, "'image' has several values for one"),
     (ONE, {"labels": IMAGES, "columns": {"sex": "gendr"}}, "no column 'gendr'.*mean 'gender'"),
     *(
-        (MIXED.format(",".join(head)), {}, f"line 1: {head[i]!r} and {head[i + 1]!r} do not say")
+        (MIXED.format(",".join(head)), {}, f"line 1: {head[i]!r} does not say")
         for i, head in (
             (2, ("probe", "gallery", "subject_a", "subject_b")),
             (0, ("template_a", "template_b", "probe_subject", "gallery_subject")),
@@ -467,8 +467,9 @@ def test_recordings_without_a_class_are_no_subjects(tmp_path):
         be.load(tmp_path / "x.txt", kind="similarity")
     loaded = be.load(tmp_path / "x.txt", kind="similarity", subject_from="(.)")
     assert loaded.genuine.tolist() == [True, False, True]
+    columns = {"subject_a": "enrol", "subject_b": "test"}
     (tmp_path / "x.txt").write_text("enrol test score\na a 0.5\na b 0.2\nb b 0.7\n")
-    loaded = be.load(tmp_path / "x.txt", kind="similarity")
+    loaded = be.load(tmp_path / "x.txt", kind="similarity", columns=columns)
     assert loaded.pair_subjects.tolist() == [["a", "a"], ["a", "b"], ["b", "b"]]
 
 

@@ -60,10 +60,7 @@ DOUBLE = [
     (EMBEDDINGS, {"query_f": -X}),
     (LISTS, {"labels": OTHER}),
     ({**LIST, "subjects": SUBJECTS}, {"subject_a": SUBJECTS[:, 1], "subject_b": SUBJECTS[:, 0]}),
-    (
-        {**LISTS, "distances": np.sort(D, axis=1)[:, :5]},
-        {"similarities": -np.sort(D, axis=1)[:, :5]},
-    ),
+    ({**LISTS, "distances": np.sort(D)[:, :5]}, {"similarities": -np.sort(D)[:, :5]}),
 ]
 
 
@@ -88,24 +85,13 @@ def same(scores, other):
 
 
 @pytest.mark.parametrize("form", ["npz", "mat", "h5"])
-@pytest.mark.parametrize(("arrays", "more"), UNUSED)
-def test_an_array_that_is_not_read_is_asked_about(tmp_path, form, arrays, more):
+@pytest.mark.parametrize(("arrays", "more"), UNUSED + DOUBLE)
+def test_an_array_that_is_not_read_or_states_the_same_is_asked_about(tmp_path, form, arrays, more):
     path = written(tmp_path, form, arrays | more)
-    name = [*more][-1]
-    with pytest.raises(
-        be.DataError, match=rf"{path.name}: the array '{name}', .* is not read"
-    ) as e:
+    problem = "the array .* is not read|the arrays .* each state the same"
+    with pytest.raises(be.DataError, match=rf"{path.name}: ({problem})") as e:
         be.load(path)
-    assert f'`columns={{"{name}": None}}`' in str(e.value)
-    same(be.load(path, columns={name: None}), be.load(written(tmp_path, form, arrays)))
-
-
-@pytest.mark.parametrize("form", ["npz", "mat", "h5"])
-@pytest.mark.parametrize(("arrays", "more"), DOUBLE)
-def test_two_arrays_that_state_the_same_are_asked_about(tmp_path, form, arrays, more):
-    path = written(tmp_path, form, arrays | more)
-    with pytest.raises(be.DataError, match=rf"{path.name}: the arrays .* each state the same"):
-        be.load(path)
+    assert any(f'`columns={{"{name}": None}}`' in str(e.value) for name in more)
     same(be.load(path, columns=dict.fromkeys(more)), be.load(written(tmp_path, form, arrays)))
 
 
@@ -166,7 +152,6 @@ COLUMNS = [
     {"subject_a": SUBJECTS[:, 0]},
     {"template_b": NAMES},
     {"probe": NAMES},
-    {"enrol": NAMES},
     {"mask": GENUINE},
     {"labels": GENUINE},
     {"probe_labels": SUBJECTS[:, 0], "gallery_labels": SUBJECTS[:, 1]},
