@@ -19,11 +19,10 @@ from bioeval.base.options import in_turns
 from bioeval.base.progress import report_rows
 from bioeval.kernels.rows import impostors
 from bioeval.scores.arrays import writable_alias
-from bioeval.scores.attempts import excluded
+from bioeval.scores.attempts import Exclusion, are_left_out, excluded
 from bioeval.scores.blocks import Block, Genuine, Mates, is_few
 from bioeval.scores.codes import BlockLines, GalleryOrder
 from bioeval.scores.distances import distance_dtype, with_failures
-from bioeval.scores.exclusions import Exclusion, are_left_out
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.rows import (

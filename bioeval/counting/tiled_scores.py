@@ -17,9 +17,8 @@ import numpy as np
 
 from bioeval.base.progress import report_rows
 from bioeval.kernels.distance import Embeddings, finish_euclidean
-from bioeval.scores.arrays import writable_alias
+from bioeval.scores.arrays import composed, writable_alias
 from bioeval.scores.attempts import excluded
-from bioeval.scores.cells import composed
 from bioeval.scores.embeddings import EmbeddingSource, on_all_threads, padded
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people

@@ -13,10 +13,9 @@ import numpy as np
 from bioeval.base.errors import DataError, bad_choice, counted
 from bioeval.scores.arrays import digest
 from bioeval.scores.codes import Codes
-from bioeval.scores.labels import as_labels, as_subjects
+from bioeval.scores.labels import NO_PERSON, as_labels, as_subjects, no_value, role_of
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import as_meta, places_in_order
-from bioeval.scores.missing import NO_PERSON, no_value, role_of
 from bioeval.scores.people import knows_people, people_of_probes
 
 

@@ -23,7 +23,7 @@ from bioeval.protocol.fields import (
     write_toml,
 )
 from bioeval.protocol.tasks import ClosedSet, Gom, OpenSet, Reid, Retrieval, Verification
-from bioeval.scores.exclusions import FORM
+from bioeval.scores.attempts import FORM
 
 SCHEMA_VERSION = 1
 

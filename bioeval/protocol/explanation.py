@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from bioeval.protocol.card import LAYOUTS, Protocol, SourceSection
 from bioeval.protocol.fields import CardSection, Field, Task, in_lecture_words, write_toml
-from bioeval.scores.exclusions import exclusions_in_words
+from bioeval.scores.attempts import exclusions_in_words
 
 #: Columns of a line.
 WIDTH = 92

@@ -1,18 +1,21 @@
-"""The common part of systems over the same data; systems of different data are refused."""
+"""The common part of systems over the same data; systems of different data are refused.
+
+A threshold, or a comparison of systems at one threshold, carries a number from one set of scores
+to another. Both need the same kind and, where both are known, the same metric, attempts and origin.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from bioeval.base.errors import DataError, Message, counted
-from bioeval.scores.arrays import row_spans
+from bioeval.scores.arrays import Mask, row_spans
 from bioeval.scores.attempts import attempted_cells, excludes_failures
-from bioeval.scores.cells import Mask
-from bioeval.scores.codes import CodedSides
+from bioeval.scores.codes import Codes
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.sides import (
@@ -137,7 +140,7 @@ def _texts_of_pairs(scores: Scores) -> dict[str, Sequence[Any]]:
     if (templates := scores.pairs.templates) is not None:
         names = [
             [str(templates.values[i]) for i in codes[:_FIRST_PAIRS].tolist()]
-            for codes in (templates.a, templates.b)
+            for codes in (templates.gallery, templates.probe)
         ]
         texts[""] = [*map(frozenset, zip(*names, strict=True))]
     return {x: y for x, y in texts.items() if len({*y}) == len(y)}
@@ -194,7 +197,7 @@ def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Alig
     else:
         sides = first.pairs.people, second.pairs.people
         are_distinct = (
-            x is not None and len(np.unique(np.column_stack([x.a, x.b]), axis=0)) == len(x)
+            x is not None and len(x.probe) == len(np.unique([x.gallery, x.probe], axis=1).T)
             for x in sides
         )
         if sides[0] is not None and sides[1] is not None and all(are_distinct):
@@ -208,14 +211,14 @@ def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Alig
         templates, other_templates = first.pairs.templates, second.pairs.templates
         assert templates is not None and other_templates is not None
         place = places(as_names(other_templates.values), as_names(templates.values))
-        exchanged = templates.a != place[other_templates.a]
+        exchanged = templates.gallery != place[other_templates.gallery]
         if exchanged.any():
             second = second.with_pairs(second.pairs.exchanged(exchanged))
     return first, second, common[2]
 
 
 def _common_keys(
-    sides: CodedSides, other_sides: CodedSides, unordered: bool, systems: Sequence[str]
+    sides: Codes, other_sides: Codes, unordered: bool, systems: Sequence[str]
 ) -> CommonRows:
     import pandas as pd
 
@@ -223,7 +226,7 @@ def _common_keys(
     all_names, other_number = united(sides.values, other_sides.values)
     both_keys = []
     for number, coded in ((np.arange(len(sides.values)), sides), (other_number, other_sides)):
-        a, b = number[coded.a].astype(np.int64), number[coded.b].astype(np.int64)
+        a, b = number[coded.gallery].astype(np.int64), number[coded.probe].astype(np.int64)
         if unordered:
             a, b = np.minimum(a, b), np.maximum(a, b)
         both_keys.append(pd.Index(a * len(all_names) + b))
@@ -235,7 +238,8 @@ def _common_keys(
             "pairs that are listed more than once cannot be aligned by names; leave out "
             '`keep="repeated"`, or give attempts names of their own'
         )
-    examples = [f"{x.values[x.a[0]]!r} with {x.values[x.b[0]]!r}" for x in (sides, other_sides)]
+    first_names = (x.values[[x.gallery[0], x.probe[0]]].tolist() for x in (sides, other_sides))
+    examples = [f"{enrolled!r} with {probe!r}" for enrolled, probe in first_names]
     return common_names(keys, other_keys, "pairs", systems, examples)
 
 
@@ -314,3 +318,39 @@ def differences(systems: Mapping[str, Scores]) -> dict[str, str]:
         if texts:
             sentences[name] = f"{name} {', and '.join(texts)}"
     return sentences
+
+
+# --------------------------------------------------------------------------------------- one scale
+
+
+class Scale(NamedTuple):
+    """The scale of scores, each part in words; None where it is not known."""
+
+    kind: str
+    metric: str | None  # of embeddings; None for scores from elsewhere
+    attempts: str | None  # what is accepted or rejected; None for pairs, which a program may fuse
+    origin: str | None  # None for scores as they were read
+
+    @classmethod
+    def from_scores(cls, scores: Scores) -> Self:
+        attempts = scores.claims_title or (None if scores.layout == "pairs" else "comparisons")
+        origin = "fused scores" if scores.is_derived else None
+        if scores.metric:
+            origin = "distances of embeddings"
+        return cls(scores.kind, scores.metric or None, attempts, origin)
+
+
+def require_one_scale(first: Scores, second: Scores, what: str, names: Sequence[str]) -> None:
+    """Raise :class:`DataError` where a number of the first scores means nothing to the second.
+
+    `what` is the number, such as "a threshold", and `names` are those of both sets in messages.
+    """
+    for part, number, other in zip(
+        Scale._fields, Scale.from_scores(first), Scale.from_scores(second), strict=True
+    ):
+        if number is not None and other is not None and number != other:
+            raise DataError(
+                f"{names[0]} and {names[1]} are on two scales: the {part} of {names[0]} is "
+                f"{number!r}, and of {names[1]} {other!r}, so that {what} of one means nothing to "
+                "the other; make both in the same way"
+            )

@@ -25,6 +25,7 @@ from bioeval.scores.distances import (
     scored,
     with_failures,
 )
+from bioeval.scores.labels import no_value
 from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
 from bioeval.scores.metadata import (
     days_of,
@@ -34,7 +35,6 @@ from bioeval.scores.metadata import (
     ranked,
     require_kept,
 )
-from bioeval.scores.missing import no_value
 from bioeval.scores.people import marking
 from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.scores.sampled import copies_notes

@@ -2,8 +2,8 @@
 
 Other packages see only codes: equal codes mean the same subject. Codes number the distinct labels
 from 0, in order of appearance (gallery first) or in sorted order; no result depends on which.
-:class:`CodedSides` has the names of both sides of pairs, each once, and :class:`GalleryOrder` the
-gallery subject by subject.
+The names of listed pairs are codes, too, and :class:`GalleryOrder` has the gallery subject by
+subject.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.labels import (
+    are_of_no_person,
     as_labels,
     as_objects,
     as_subjects,
+    no_value,
     plain,
     python_objects,
     require_one_type,
+    role_of,
 )
-from bioeval.scores.missing import are_of_no_person, no_value, role_of
 
 
 class Codes:
@@ -157,18 +159,8 @@ class Codes:
         share the code of the label.
         """
         by_label = self.labelled
-        no_person = by_label.of_no_person(ids)
-        if not no_person.any():
-            return by_label
-        order = np.argsort(no_person, kind="stable")  # labels of people come first
-        new_code = np.argsort(order)
-        label_of_code = np.append(order, 0)  # the last code, of the probes, needs some label
-        codes = Codes.known(
-            by_label.values[label_of_code], new_code[by_label.probe], new_code[by_label.gallery]
-        )
-        codes.probe[no_person[by_label.probe]] = len(no_person)
-        people = int(np.count_nonzero(~no_person))
-        return codes._with_people(people, by_label.values, label_of_code)
+        no_gallery_label = np.full(len(by_label.probe), len(by_label.values))
+        return by_label.apart(ids, no_gallery_label, by_label.gallery)
 
     @property
     def labelled(self) -> Codes:
@@ -205,6 +197,53 @@ class Codes:
         """Return the codes of `labels`, -1 where no template has the label."""
         require_one_type(labels, self.values, input_name)
         return np.array([*map(self.code, python_objects(labels))], dtype=np.int64)
+
+    # ------------------------------------------------------- names and subjects of listed pairs
+
+    @classmethod
+    def of_pairs(
+        cls,
+        names: np.ndarray,
+        input_name: str,
+        check: Callable[..., np.ndarray] = as_labels,
+        of_any_type: Sequence[Any] = (),
+    ) -> Codes:
+        """Return the checked names of both sides of pairs, (p, 2), the enrolled ones first.
+
+        The values are Python objects, of which some may occur in no pair of a selection.
+        """
+        enrolled, probe = (check(side, input_name) for side in names.T.tolist())
+        codes = cls(enrolled, probe, input_name, of_any_type)  # numbered from the probes on
+        sides = codes.gallery.astype(np.int32), codes.probe.astype(np.int32)
+        return cls.known(as_objects(codes.values.tolist()), *sides)
+
+    def take(self, pairs: np.ndarray) -> Codes:
+        return self.select(pairs, pairs)
+
+    def exchanged(self, is_exchanged: np.ndarray) -> Codes:
+        """Return the names with the sides of some pairs exchanged; the argument is bool (p,)."""
+        probe = np.where(is_exchanged, self.gallery, self.probe)
+        return Codes.known(self.values, probe, np.where(is_exchanged, self.probe, self.gallery))
+
+    def objects(self) -> np.ndarray:
+        """Return the names of each pair, (p, 2), the enrolled one first; equal ones are one."""
+        return self.values[np.column_stack([self.gallery, self.probe])]
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """The distinct names as labels of subjects."""
+        return as_subjects(self.values.tolist(), "subjects")
+
+    def of_subjects(self) -> Codes:
+        """Return the labels that occur as codes of subjects, texts in order."""
+        number = len(self.values)
+        is_present = present(self.gallery, number) | present(self.probe, number)
+        values, place = self.labels[is_present], np.arange(np.count_nonzero(is_present))
+        if values.dtype.kind == "U" and not (values[1:] > values[:-1]).all():
+            values, place = np.unique(values, return_inverse=True)
+        new_code = np.zeros(number, dtype=np.int32)
+        new_code[is_present] = place.reshape(-1)
+        return Codes.known(values, new_code[self.probe], new_code[self.gallery])
 
 
 def column_codes(probe: np.ndarray, gallery: np.ndarray, name: str) -> Codes:
@@ -255,70 +294,6 @@ def places_of_ids(searched: np.ndarray, ids: np.ndarray) -> np.ndarray:
     place = np.full(1 + max(ids.max(initial=0), searched.max(initial=0)), -1, dtype=np.int64)
     place[ids] = np.arange(len(ids))
     return place[searched]
-
-
-# ------------------------------------------------------------------------------ both sides of pairs
-
-
-class CodedSides:
-    """The subjects, or the templates, of both sides of pairs."""
-
-    def __init__(self, values: Sequence[Any], a: np.ndarray, b: np.ndarray):
-        self.values = list(values)  # distinct names
-        self.a = a  # int32 (p,): the place in `values` of the enrolled name of each pair
-        self.b = b  # the same of the probes
-
-    @classmethod
-    def from_names(
-        cls,
-        names: np.ndarray,
-        input_name: str,
-        check: Callable[..., np.ndarray] = as_labels,
-        of_any_type: Sequence[Any] = (),
-    ) -> CodedSides:
-        """Return the checked names of both sides, (p, 2), as codes."""
-        side_a, side_b = (check(side, input_name) for side in names.T.tolist())
-        # Names are numbered in the order of the second argument, then of the first: side b first.
-        codes = Codes(side_a, side_b, input_name, of_any_type)
-        a = codes.probe.astype(np.int32)
-        b = codes.gallery.astype(np.int32)
-        return cls(codes.values.tolist(), a, b)
-
-    def __len__(self) -> int:
-        return len(self.a)
-
-    def take(self, index: np.ndarray) -> CodedSides:
-        return CodedSides(self.values, self.a[index], self.b[index])
-
-    def exchanged(self, is_exchanged: np.ndarray) -> CodedSides:
-        """Return the names with the sides of some pairs exchanged; the argument is bool (p,)."""
-        sides = (np.where(is_exchanged, self.b, self.a), np.where(is_exchanged, self.a, self.b))
-        return CodedSides(self.values, *sides)
-
-    def objects(self) -> np.ndarray:
-        """Return the name of each side, (p, 2); equal names are one object."""
-        values = as_objects(self.values)
-        return np.column_stack([values[self.a], values[self.b]])
-
-    def side(self, number: int) -> np.ndarray:
-        """Return the name of side 0 or 1 of each pair; equal names are one object."""
-        values = as_objects(self.values)
-        return values[self.b if number else self.a]
-
-    @cached_property
-    def labels(self) -> np.ndarray:
-        """The distinct names as labels of subjects."""
-        return as_subjects(self.values, "subjects")
-
-    def codes(self) -> Codes:
-        """Return the names that occur as codes of subjects: side b has the probes."""
-        used = present(self.a, len(self.values)) | present(self.b, len(self.values))
-        values, place = self.labels[used], np.arange(np.count_nonzero(used))
-        if values.dtype.kind == "U" and not (values[1:] > values[:-1]).all():
-            values, place = np.unique(values, return_inverse=True)
-        new = np.zeros(len(self.values), dtype=np.int32)
-        new[used] = place.reshape(-1)
-        return Codes.known(values, new[self.b], new[self.a])
 
 
 # ------------------------------------------------------------------ the gallery, subject by subject

@@ -21,9 +21,8 @@ from bioeval.base.arguments import joined, require_array
 from bioeval.base.errors import DataError, Message, counted
 from bioeval.scores.arrays import in_memory, is_stored, wrong_dtype
 from bioeval.scores.codes import Codes
-from bioeval.scores.labels import plain
+from bioeval.scores.labels import CAMERA_COLUMNS, NO_PERSON, are_of_no_person, plain
 from bioeval.scores.metadata import LABEL_COLUMNS, NAME_COLUMNS, known_column
-from bioeval.scores.missing import CAMERA_COLUMNS, NO_PERSON, are_of_no_person
 from bioeval.scores.sides import index_of
 
 #: Titles of no feature, in lower case.

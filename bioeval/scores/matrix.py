@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -22,8 +22,10 @@ from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, Kind, Layout, NanPolicy
 from bioeval.base.options import MEMORY_LIMIT
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import (
+    Cells,
     as_array,
     as_index,
+    as_mask,
     as_values,
     digest,
     doubt_of_square,
@@ -31,9 +33,11 @@ from bioeval.scores.arrays import (
 )
 from bioeval.scores.attempts import (
     Completeness,
+    Exclusion,
     as_exclusions,
     columns_of_probes,
     excluded,
+    exclusions_of_scores,
     failed_cells,
 )
 from bioeval.scores.build import (
@@ -46,11 +50,8 @@ from bioeval.scores.build import (
     searched_lists,
     sides_of_matrix,
 )
-from bioeval.scores.cells import Cells, as_mask
 from bioeval.scores.codes import Codes, GalleryOrder, present
-from bioeval.scores.exclusions import Exclusion, exclusions_of_scores
-from bioeval.scores.labels import one_dimensional, read_only
-from bioeval.scores.missing import ids_of_no_person
+from bioeval.scores.labels import ids_of_no_person, one_dimensional, read_only
 from bioeval.scores.pairs import ListRules, PairList, places_in_words, require_classes
 from bioeval.scores.people import marking
 from bioeval.scores.same import confirm_names, refuse_other_order
@@ -503,10 +504,11 @@ class Scores:
         ids = as_ids(distractor_ids)
         places_of_pairs = partial(places_in_words, "pair")
         no_person = ids_of_no_person(ids)
-        listed, attempt, notes = listed.attempts(rules, kind, places_of_pairs, no_person)
+        listed, is_attempt, notes = listed.attempts(rules, kind, places_of_pairs, no_person)
         remarks = [*order.remarks, *notes]
         trials = cls._of_pairs(listed, kind=kind, nan=nan, name=name, remarks=remarks)
-        return marking(trials._with(pair_keys=order.keys.take(attempt)), ids)
+        keys = order.keys if is_attempt is None else order.keys.take(is_attempt)
+        return marking(trials._with(pair_keys=keys), ids)
 
     @classmethod
     def _of_pairs(
@@ -629,7 +631,7 @@ class Scores:
                 read_only(attributes[name])
         self.__dict__.update(attributes)
 
-    def _with(self, **attributes: Any) -> Self:
+    def _with(self, **attributes: Any) -> Scores:
         view = object.__new__(type(self))
         for name, value in self.__dict__.items():
             if not isinstance(getattr(type(self), name, None), cached_property):
@@ -637,7 +639,7 @@ class Scores:
         view._set(**attributes)
         return view
 
-    def with_pairs(self, pairs: PairList, **attributes: Any) -> Self:
+    def with_pairs(self, pairs: PairList, **attributes: Any) -> Scores:
         """Return a view of other pairs."""
         meta = {"_probe_meta": pairs.meta_of(1), "_gallery_meta": pairs.meta_of(0)}
         return self._with(_source=pairs, **meta, **attributes)
@@ -696,7 +698,8 @@ class Scores:
         if self.layout != "pairs":
             return (self._probe_keys, self._gallery_keys)[side]
         templates = self.pairs.templates
-        names = None if templates is None else as_names(templates.side(1 - side))
+        of_side = None if templates is None else templates.gallery if side else templates.probe
+        names = None if of_side is None else as_names(templates.values[of_side])
         return Keys(names, self.pair_keys.numbers)
 
     @cached_property
@@ -885,7 +888,7 @@ class Scores:
         """The gallery with the templates of each subject side by side."""
         return GalleryOrder(self.codes, self.probe_ids, self.gallery_ids)
 
-    def with_remarks(self, *remarks: Message) -> Self:
+    def with_remarks(self, *remarks: Message) -> Scores:
         """Return the same scores with more remarks, each once, for every result."""
         return self._with(remarks=tuple(dict.fromkeys([*self.remarks, *remarks])))
 
@@ -966,7 +969,7 @@ class Scores:
             remarks=tuple(notes),
         )
 
-    def excluding(self, *exclusions: str) -> Self:
+    def excluding(self, *exclusions: str) -> Scores:
         """Leave out comparisons by metadata, such as comparisons of mates within a session.
 
         Parameters
@@ -998,7 +1001,7 @@ class Scores:
         exclude: Sequence[str] | None = None,
         nan: NanPolicy | None = None,
         name: str | None = None,
-    ) -> Self:
+    ) -> Scores:
         """Return the same values as scores of another kind, policy or name.
 
         Scores do not change: what was evaluated before keeps what it says.
@@ -1053,7 +1056,7 @@ class Scores:
         same = sum(int(np.count_nonzero(genuine)) for genuine in failed)
         return same, sum(map(len, failed)) - same
 
-    def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
+    def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Scores:
         """Take some probes and some gallery templates, without copying any score.
 
         ``scores[index]`` is ``scores.select(index)``, ``scores[rows, columns]`` takes both sides.
@@ -1120,7 +1123,7 @@ class Scores:
         codes, source = self.codes.select(rows, columns), self._source.select(rows, columns)
         return scores._with(_codes=codes, _source=source, **chosen)
 
-    def with_mask(self, mask: Any) -> Self:
+    def with_mask(self, mask: Any) -> Scores:
         """Return the same values with another mask.
 
         Parameters
@@ -1138,7 +1141,7 @@ class Scores:
         masked = self.cells.masked(as_mask(brought.values, self.cells.shape, codes))
         return self._with(_source=masked).with_remarks(*brought.remarks)
 
-    def with_values(self, values: Any, kind: Kind) -> Self:
+    def with_values(self, values: Any, kind: Kind) -> Scores:
         """Return other values of the same comparisons.
 
         Parameters
@@ -1169,7 +1172,7 @@ class Scores:
         view = self._with(_source=Cells(values, self.mask), kind=kind, _tries=None)
         return view.with_remarks(*remarks) if remarks else view
 
-    def loaded(self) -> Self:
+    def loaded(self) -> Scores:
         """Return a view with a container's values in memory, for more than one pass.
 
         The scores are returned as they are if a memory limit is stated, if the values would take
@@ -1181,7 +1184,7 @@ class Scores:
         with stage("reading"):
             return self._with(_source=self.cells.loaded(MEMORY_LIMIT))
 
-    def __getitem__(self, index: Any) -> Self:
+    def __getitem__(self, index: Any) -> Scores:
         if isinstance(index, tuple) and named_choice(index) is None:
             return self.select(*index)
         return self.select(index)

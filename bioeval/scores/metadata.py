@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import DataError, counted, nearest_name, received
-from bioeval.scores.labels import one_dimensional, plain, read_only
-from bioeval.scores.missing import no_value, role_of
+from bioeval.scores.labels import no_value, one_dimensional, plain, read_only, role_of
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores

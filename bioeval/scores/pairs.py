@@ -17,9 +17,11 @@ from bioeval.base.arguments import joined, require_array, require_choice, requir
 from bioeval.base.errors import DataError, Message, ProtocolError, counted, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, NanPolicy
 from bioeval.scores.arrays import as_array, digest, digest_of_values
-from bioeval.scores.codes import CodedSides, Codes
+from bioeval.scores.codes import Codes
 from bioeval.scores.distances import as_distances, with_failures
 from bioeval.scores.labels import (
+    NO_PERSON,
+    are_of_no_person,
     as_labels,
     as_objects,
     as_subjects,
@@ -28,7 +30,6 @@ from bioeval.scores.labels import (
     with_whole_numbers,
 )
 from bioeval.scores.metadata import natural_places
-from bioeval.scores.missing import NO_PERSON, are_of_no_person
 from bioeval.scores.same import Scored, confirm_names
 
 
@@ -42,9 +43,9 @@ class PairList:
     values: np.ndarray  # (p,)
     genuine: np.ndarray  # bool (p,)
     folds: np.ndarray | None = None  # (p,)
-    people: CodedSides | None = None  # the subjects of both sides; None: unknown
-    templates: CodedSides | None = None  # the names of the templates of both sides
-    meta: Mapping[str, CodedSides] = field(default_factory=dict)
+    people: Codes | None = None  # the subjects of both sides; None: unknown
+    templates: Codes | None = None  # the names of the templates of both sides
+    meta: Mapping[str, Codes] = field(default_factory=dict)
     #: int64, (p, 2): the identities of both templates; or (p, 1): the position of the pair in the
     #: list from which it was selected; None for a whole list.
     ids: np.ndarray | None = None
@@ -87,11 +88,11 @@ class PairList:
             raise DataError("genuine has values other than 0 and 1 (or False and True)")
         coded = _both_sides(pair_templates, "pair_templates", len(array))
         if isinstance(coded, np.ndarray):
-            coded = CodedSides.from_names(coded, "pair_templates")
+            coded = Codes.of_pairs(coded, "pair_templates")
         people = _both_sides(subjects, "subjects", len(array))
         if isinstance(people, np.ndarray):
             people = as_subjects(people.reshape(-1), "subjects").reshape(people.shape)
-            people = CodedSides.from_names(people, "subjects", as_subjects, NO_PERSON)
+            people = Codes.of_pairs(people, "subjects", as_subjects, NO_PERSON)
         folds = None
         if pair_folds is not None:
             folds = as_labels(pair_folds, "pair_folds")
@@ -104,8 +105,8 @@ class PairList:
         columns = {}
         for name, column in (meta or {}).items():
             sides = _both_sides(column, f"meta {name!r}", len(array), are_labels=False)
-            if not isinstance(sides, CodedSides):
-                sides = CodedSides.from_names(sides, name, one_dimensional)
+            if not isinstance(sides, Codes):
+                sides = Codes.of_pairs(sides, name, one_dimensional)
             columns[str(name)] = sides
         return cls(array, flags.astype(bool), folds, people, coded, columns)
 
@@ -143,13 +144,13 @@ class PairList:
         labels = self.people.labels
         # Of texts, equal ones are one object.
         labels = labels if labels.dtype.kind in "biuf" else labels.astype(object)
-        return read_only(labels[np.column_stack([self.people.a, self.people.b])])
+        return read_only(labels[np.column_stack([self.people.gallery, self.people.probe])])
 
     @cached_property
     def codes(self) -> Codes:
         """The subjects as codes: the second of a pair is the probe's, the first is enrolled."""
         assert self.people is not None
-        return self.people.codes()
+        return self.people.of_subjects()
 
     def distinct_subjects(self, codes: Codes) -> np.ndarray:
         """Return the distinct subjects in the order of the list, without templates of no person."""
@@ -174,7 +175,7 @@ class PairList:
         def rows_of(array: Any) -> Any:
             if array is None:
                 return None
-            return array.take(rows) if isinstance(array, CodedSides) else array[rows]
+            return array.take(rows) if isinstance(array, Codes) else array[rows]
 
         names = ("values", "genuine", "folds", "people", "templates", "ids")
         return replace(
@@ -200,23 +201,8 @@ class PairList:
         kind: Kind,
         describe_rows: DescribeRows,
         no_person: Sequence[Any] = NO_PERSON,
-    ) -> tuple[PairList, np.ndarray, tuple[Message, ...]]:
-        """Return the pairs that are attempts, int64 their places in the list, and notes."""
-        is_attempt, notes = self.examined(rules, kind, describe_rows, no_person)
-        places = np.arange(len(self.values))
-        pairs = self
-        if is_attempt is not None:
-            places, pairs = places[is_attempt], self.take(is_attempt)
-        return replace(pairs, unordered=rules.unordered), places, tuple(notes)
-
-    def examined(
-        self,
-        rules: ListRules,
-        kind: Kind,
-        describe_rows: DescribeRows,
-        no_person: Sequence[Any] = NO_PERSON,
-    ) -> tuple[np.ndarray | None, list[Message]]:
-        """Return which pairs are attempts (None: all), and notes on the pairs left out.
+    ) -> tuple[PairList, np.ndarray | None, list[Message]]:
+        """Return the pairs that are attempts, which pairs these are (None: all), and notes.
 
         `describe_rows` names the places of pairs, for messages. Subjects must agree with the
         classes, except in pairs with a subject that is `no_person`.
@@ -225,7 +211,7 @@ class PairList:
         of_somebody: np.ndarray | None = None  # pairs with a person on a side
         notes: list[Message] = []
         if self.people is not None:
-            subjects = self.people.a, self.people.b
+            subjects = self.people.gallery, self.people.probe
             nobody = are_of_no_person(self.people.labels, no_person)
             are_nobody = nobody[subjects[0]], nobody[subjects[1]]
             are_people = ~(are_nobody[0] | are_nobody[1])
@@ -245,10 +231,11 @@ class PairList:
                     "`unordered` needs the names of the templates of both sides of each "
                     "pair, such as columns template_a and template_b"
                 )
-            return of_somebody, notes
+            pairs = self if of_somebody is None else self.take(of_somebody)
+            return pairs, of_somebody, notes
         if subjects is not None:
             require_one_subject(self.templates, *subjects, describe_rows)
-        itself = self.templates.a[self.templates.a == self.templates.b]
+        itself = self.templates.gallery[self.templates.gallery == self.templates.probe]
         if len(itself) and "self" not in rules.keep:
             partner = np.full(len(self.templates.values), -1)
             partner[itself] = itself
@@ -258,7 +245,8 @@ class PairList:
         is_attempt, further_notes = _attempts_of_templates(self, rules, describe_rows)
         if of_somebody is not None:
             is_attempt = of_somebody if is_attempt is None else is_attempt & of_somebody
-        return is_attempt, notes + further_notes
+        pairs = self if is_attempt is None else self.take(is_attempt)
+        return replace(pairs, unordered=rules.unordered), is_attempt, notes + further_notes
 
     def distances(self, kind: Kind, nan: NanPolicy, piece: np.ndarray | None = None) -> np.ndarray:
         """Return all scores, or a piece of them, as distances, with failures as `nan` says."""
@@ -292,12 +280,13 @@ def classes_of_subjects(
 class _MetaOfSide(Mapping[str, np.ndarray]):
     """The metadata of one side of pairs; a column is made when it is read."""
 
-    def __init__(self, columns: Mapping[str, CodedSides], side: int):
+    def __init__(self, columns: Mapping[str, Codes], side: int):
         self._columns = columns
         self._side = side
 
     def __getitem__(self, name: str) -> np.ndarray:
-        return read_only(self._columns[name].side(self._side))
+        codes = self._columns[name]
+        return read_only(codes.values[codes.probe if self._side else codes.gallery])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._columns)
@@ -307,8 +296,8 @@ class _MetaOfSide(Mapping[str, np.ndarray]):
 
 
 def _both_sides(names: Any, input_name: str, length: int, *, are_labels: bool = True) -> Any:
-    """Return names of both sides as coded sides, or as an array (p, 2); None if not given."""
-    if names is None or isinstance(names, CodedSides):
+    """Return names of both sides as codes, or as an array (p, 2); None if not given."""
+    if names is None or isinstance(names, Codes):
         return names
     array = require_array(input_name, names)
     if array.shape != (length, 2):
@@ -420,7 +409,7 @@ def _attempts_of_templates(
             text = describe_rows([int(row), int(later)])
             if scores:
                 text += f": {float(values[row])!r} and {float(values[later])!r}"
-            name, other_name = names.values[names.a[row]], names.values[names.b[row]]
+            name, other_name = names.values[names.gallery[row]], names.values[names.probe[row]]
             examples.append(f"{name!r} and {other_name!r} ({text})")
         number = len(first_rows)
         ending = " and others" if number > len(examples) else ""
@@ -430,7 +419,7 @@ def _attempts_of_templates(
     distinct, in_both_orders, any_repeated, any_contradictory = _counts(
         names, genuine, rules.unordered
     )
-    is_kept = np.ones(len(names), dtype=bool)
+    is_kept = np.ones(len(genuine), dtype=bool)
     repeated = merged = rounded = 0  # lines that are left out, and merged ones with rounding
     leaves_out = any_repeated and "repeated" not in rules.keep
     merges = rules.unordered and in_both_orders > 0
@@ -464,9 +453,9 @@ def _attempts_of_templates(
             different.append(lines[:, is_different])
             rounded = int((gap[~is_different] > 0).sum())
             # The line with its names in natural order is kept.
-            place = natural_places(as_objects(names.values))
+            place = natural_places(names.values)
             first, later = lines
-            is_descending = place[names.a[first]] > place[names.b[first]]
+            is_descending = place[names.gallery[first]] > place[names.probe[first]]
             is_kept[np.where(is_descending, first, later)] = False
             merged = len(first)
         all_different = np.concatenate(different, axis=1)
@@ -480,7 +469,7 @@ def _attempts_of_templates(
                 f"pair once, or {advice}. Where the names are those of subjects, call their "
                 "columns subject_a and subject_b in a first line"
             )
-    itself = np.flatnonzero((names.a == names.b) & is_kept)
+    itself = np.flatnonzero((names.gallery == names.probe) & is_kept)
     impostors = itself[~genuine[itself]].tolist()
     if impostors:
         compare = "compares" if len(impostors) == 1 else "compare"
@@ -504,7 +493,7 @@ def _attempts_of_templates(
     if len(itself) and not keeps_self:
         about = {"comparisons": len(itself), "option": '`keep="self"`'}
         notes.append(Message("self-comparisons-left-out", **about))
-    distinct -= len(np.unique(names.a[itself]))
+    distinct -= len(np.unique(names.gallery[itself]))
     if merged:
         how = " in the other order"
         if rounded:
@@ -520,17 +509,17 @@ def _attempts_of_templates(
     return (None if is_kept.all() else is_kept), notes
 
 
-def _counts(names: CodedSides, genuine: np.ndarray, unordered: bool) -> tuple[int, int, bool, bool]:
+def _counts(names: Codes, genuine: np.ndarray, unordered: bool) -> tuple[int, int, bool, bool]:
     """Count the pairs of a list, whatever the order of their names.
 
     Returned are the numbers of distinct pairs and of pairs that are listed in both orders, and
     whether any pair is listed again in the same order, or is both genuine and impostor.
     """
     # A table of all templates, unless it is too large, is several times faster than sorting.
-    size, lines = len(names.values), len(names)
+    size, lines = len(names.values), len(names.probe)
     if size * size <= _CELLS_PER_PAIR * lines:
         table = np.zeros((size, size), dtype=np.uint8)
-        table[names.a, names.b] = 1 + genuine
+        table[names.gallery, names.probe] = 1 + genuine
         is_repeated = np.count_nonzero(table) < lines
         # 3: the bits of both classes
         if not is_repeated and not ((table | table.T) == 3).any():
@@ -550,11 +539,11 @@ def _counts(names: CodedSides, genuine: np.ndarray, unordered: bool) -> tuple[in
     )
 
 
-def _keys(names: CodedSides, genuine: np.ndarray) -> np.ndarray:
+def _keys(names: Codes, genuine: np.ndarray) -> np.ndarray:
     """Return keys of the pairs, int64 (p,): both names in any order, their order, the class."""
-    keys = np.minimum(names.a, names.b).astype(np.int64) * len(names.values)
-    keys += np.maximum(names.a, names.b)
-    for bit in (names.a > names.b, genuine):
+    keys = np.minimum(names.gallery, names.probe).astype(np.int64) * len(names.values)
+    keys += np.maximum(names.gallery, names.probe)
+    for bit in (names.gallery > names.probe, genuine):
         keys <<= 1
         keys += bit
     return keys
@@ -580,20 +569,21 @@ def require_classes(
 
 
 def require_one_subject(
-    names: CodedSides, enrolled: np.ndarray, probe: np.ndarray, describe_rows: DescribeRows
+    names: Codes, enrolled: np.ndarray, probe: np.ndarray, describe_rows: DescribeRows
 ) -> None:
     """Raise where a template has two subjects, whose codes are `enrolled` and `probe`, (p,)."""
     subject_of_name = np.full(len(names.values), -1, dtype=np.int64)
-    subject_of_name[names.b[::-1]] = probe[::-1]
-    subject_of_name[names.a[::-1]] = enrolled[::-1]
-    for codes, subjects in ((names.a, enrolled), (names.b, probe)):
+    subject_of_name[names.probe[::-1]] = probe[::-1]
+    subject_of_name[names.gallery[::-1]] = enrolled[::-1]
+    for codes, subjects in ((names.gallery, enrolled), (names.probe, probe)):
         for row in np.flatnonzero(subject_of_name[codes] != subjects)[:1]:
-            name = names.values[codes[row]]
-            first_row = np.flatnonzero((names.a == codes[row]) | (names.b == codes[row]))[0]
+            code = codes[row]
+            first_row = np.flatnonzero((names.gallery == code) | (names.probe == code))[0]
             rows = sorted({int(first_row), int(row)})
             raise DataError(
-                f"the template {name!r} is of two subjects ({describe_rows(rows)}); equal names "
-                "are one template: correct the subjects, or give each template its own name"
+                f"the template {names.values[code]!r} is of two subjects ({describe_rows(rows)}); "
+                "equal names are one template: correct the subjects, or give each template its own "
+                "name"
             )
 
 

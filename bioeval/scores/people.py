@@ -15,8 +15,7 @@ from bioeval.scores.arrays import row_spans
 from bioeval.scores.attempts import attempted_cells, may_lack_comparisons
 from bioeval.scores.codes import Codes, cells_between, present
 from bioeval.scores.image_names import EXAMPLE_PATTERN, subject_pattern
-from bioeval.scores.labels import without_type
-from bioeval.scores.missing import no_value, role_of
+from bioeval.scores.labels import no_value, role_of, without_type
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -132,7 +131,7 @@ def subject_pattern_of(scores: Scores) -> str:
     sides = scores.pairs.templates if scores.layout == "pairs" else None
     if sides is None:
         return EXAMPLE_PATTERN
-    return subject_pattern(sides.values, (sides.a, sides.b, scores.pairs.genuine))
+    return subject_pattern(sides.values, (sides.gallery, sides.probe, scores.pairs.genuine))
 
 
 def marking(

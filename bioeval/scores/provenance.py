@@ -14,14 +14,13 @@ import numpy as np
 from bioeval.base.errors import Message, counted
 from bioeval.base.kinds import Kind, Layout, NanPolicy
 from bioeval.scores.arrays import row_spans
-from bioeval.scores.attempts import Completeness, excludes_same, left_out, left_out_rows
+from bioeval.scores.attempts import Completeness, Exclusion, excludes_same, left_out, left_out_rows
 from bioeval.scores.claim_scores import (
     claims_of_few_templates,
     failures_of_tries,
     incomplete_claims,
 )
 from bioeval.scores.codes import Codes, present
-from bioeval.scores.exclusions import Exclusion
 from bioeval.scores.labels import normal
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import known_texts

@@ -149,14 +149,14 @@ class Scored(NamedTuple):
         person = np.full(number, -1, dtype=np.int64)
         if codes is not None:
             probe, gallery = people_of(codes)
-            person[templates.a], person[templates.b] = gallery, probe
+            person[templates.gallery], person[templates.probe] = gallery, probe
 
         def read(rows: np.ndarray, columns: np.ndarray | None, _: bool) -> np.ndarray:
             place = np.full(number, -1)
             place[rows] = np.arange(len(rows))
-            is_listed = place[templates.b] >= 0
+            is_listed = place[templates.probe] >= 0
             whole = np.full((len(rows), number), np.nan)
-            cells = place[templates.b[is_listed]], templates.a[is_listed]
+            cells = place[templates.probe[is_listed]], templates.gallery[is_listed]
             whole[cells] = -as_distances(pairs.values[is_listed][None], kind)[0]
             return whole if columns is None else whole[:, columns]
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, Message, counted
 from bioeval.scores.labels import (
+    CAMERA_COLUMNS,
     as_objects,
     as_subjects,
     missing_values,
@@ -34,7 +35,6 @@ from bioeval.scores.labels import (
     without_type,
 )
 from bioeval.scores.metadata import LABEL_COLUMNS, NAME_COLUMNS, as_meta, columns_of
-from bioeval.scores.missing import CAMERA_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,7 +163,7 @@ def places(searched: pd.Index, names: pd.Index) -> np.ndarray:
     return np.append(present, -1)[place]
 
 
-def united(names: Sequence[Any], new_names: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
+def united(names: Any, new_names: Any) -> tuple[list[Any], np.ndarray]:
     """Return names and the `new_names` that are not among them, and the place of each new name."""
     place = places(as_names(new_names), as_names(names))
     added = np.flatnonzero(place < 0)

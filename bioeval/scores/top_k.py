@@ -22,8 +22,7 @@ from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.kinds import LARGER_IS_CLOSER, VALUED, Kind
 from bioeval.scores.arrays import as_array, digest_of_values
 from bioeval.scores.codes import Codes
-from bioeval.scores.labels import read_only
-from bioeval.scores.missing import NO_PERSON, are_of_no_person
+from bioeval.scores.labels import NO_PERSON, are_of_no_person, read_only
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ import xarray as xr
 from bioeval.base.errors import counted, enumerated, messages_of
 from bioeval.counting.threshold_rules import Rule
 from bioeval.protocol.loading import CARD_OF_LAYOUT
+from bioeval.scores.attempts import exclusions_in_words
 from bioeval.scores.distances import parse_fusion
-from bioeval.scores.exclusions import exclusions_in_words
 from bioeval.scores.provenance import exclusions_of
 from bioeval.showing.blocks import Fact, Facts, Vocabulary
 from bioeval.showing.cells import Count, Label, Number, Score

@@ -73,7 +73,7 @@ from bioeval.results.variables import (
     Variable,
     best_values,
 )
-from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal
+from bioeval.scores.alignment import SIDES, aligned, numbered_as, require_equal, require_one_scale
 from bioeval.scores.attempts import left_out
 from bioeval.scores.distances import FusionRule, order_of, require_use_of_fusion
 from bioeval.scores.matrix import Scores, require_all_scores
@@ -86,7 +86,6 @@ from bioeval.scores.people import (
 from bioeval.scores.provenance import notes_on_scores, too_few_notes
 from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
-from bioeval.scores.scale import require_one_scale
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.showing.text import Text, labelled
 from bioeval.stats.aggregate import attrs_of_interval

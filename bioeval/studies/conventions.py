@@ -18,7 +18,7 @@ from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import dataset
 from bioeval.results.support import RatesAtTargets, support_messages
 from bioeval.results.variables import SUPPORTED, VARIABLES, Variable
-from bioeval.scores.exclusions import Exclusion
+from bioeval.scores.attempts import Exclusion
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.metadata import known_texts
 from bioeval.scores.people import ComparedPeople

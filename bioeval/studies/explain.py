@@ -30,8 +30,8 @@ from bioeval.protocol.fields import Ties
 from bioeval.protocol.loading import for_layout
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.attributes import about_attrs
+from bioeval.scores.arrays import Mask
 from bioeval.scores.attempts import excluded
-from bioeval.scores.cells import Mask
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import are_enrolled, knows_people
@@ -386,15 +386,15 @@ def _compared(given: Scores, kept: Scores, probe: int | str) -> tuple[str, _Row]
         pairs = kept.pairs
         places = np.array([i])
         if pairs.templates is not None:
-            places = np.flatnonzero(pairs.templates.b == pairs.templates.b[i])
+            places = np.flatnonzero(pairs.templates.probe == pairs.templates.probe[i])
         people = None if pairs.people is None else pairs.people.take(places)
         score = kept.values[places]
         return name, _Row(
             row=i,
-            subject="" if people is None else str(plain(people.side(1)[0])),
+            subject="" if people is None else str(plain(people.values[people.probe[0]])),
             column=places,
-            template=places if pairs.templates is None else pairs.templates.side(0)[places],
-            subjects=np.full(len(places), "") if people is None else people.side(0),
+            template=places if pairs.templates is None else pairs.templates.objects()[places, 0],
+            subjects=np.full(len(places), "") if people is None else people.objects()[:, 0],
             score=score,
             distance=pairs.distances(kept.kind, kept.nan)[places].astype(np.float64),
             is_genuine=kept.genuine[places],

@@ -24,13 +24,12 @@ from bioeval.base.errors import DataError, Message, counted, received
 from bioeval.base.kinds import PLURALS
 from bioeval.base.options import require_memory
 from bioeval.counting.thresholds import require_values, to_user
-from bioeval.scores.alignment import aligned
+from bioeval.scores.alignment import aligned, require_one_scale
 from bioeval.scores.distances import farthest
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import people_of_both_sets
 from bioeval.scores.rows import blocks_of, threads_for
 from bioeval.scores.sampled import SampledAttempts
-from bioeval.scores.scale import require_one_scale
 from bioeval.showing.messages import warn_of
 
 FusionMethod = Literal["mean", "min", "max", "product", "weighted"]

@@ -44,10 +44,9 @@ from bioeval.results.dataset import dataset, threshold_with_next
 from bioeval.results.support import RuleOf, beyond_scores
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.codes import Codes, spellings
-from bioeval.scores.labels import one_dimensional, plain
+from bioeval.scores.labels import no_value, one_dimensional, plain
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.metadata import require_kept
-from bioeval.scores.missing import no_value
 from bioeval.scores.people import has_quick_limits, mates_among, require_people
 from bioeval.scores.provenance import Provenance, look_alike
 from bioeval.scores.rows import threads_for

@@ -19,11 +19,11 @@ from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Variables, dataset, threshold_with_next, variables_over
 from bioeval.results.support import without_attempts
 from bioeval.results.variables import VERIFICATION, Variable, entries
+from bioeval.scores.alignment import require_one_scale
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import knows_people, people_of_both_sets, subject_pattern_of
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.sampled import KIND_DOUBTS
-from bioeval.scores.scale import require_one_scale
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.showing.writers.numbers import threshold_text
 from bioeval.stats.limits import limits_of_sum

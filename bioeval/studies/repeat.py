@@ -61,9 +61,8 @@ from bioeval.results.verification import in_units
 from bioeval.scores.attempts import left_out, left_out_rows, may_lack_comparisons
 from bioeval.scores.codes import present
 from bioeval.scores.distances import FusionRule, parse_fusion
-from bioeval.scores.labels import is_written
+from bioeval.scores.labels import ids_of_no_person, is_written
 from bioeval.scores.matrix import Scores, chosen_sides, require_all_scores, require_scores
-from bioeval.scores.missing import ids_of_no_person
 from bioeval.scores.people import ComparedPeople, knows_people, marking
 from bioeval.scores.provenance import Provenance, notes_on_scores
 from bioeval.scores.rows import stated_memory_limit

@@ -14,8 +14,8 @@ from bioeval.protocol.loading import for_layout, of_claims
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.results.dataset import MEAN
 from bioeval.scores.codes import Codes
+from bioeval.scores.labels import no_value
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
-from bioeval.scores.missing import no_value
 from bioeval.tasks.options import CORE_TASKS
 from bioeval.tasks.reid.candidates import convention_of, kept_scores
 

@@ -33,7 +33,7 @@ from bioeval.base.errors import DataError, Message, backquoted
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, NAN_POLICIES, VALUED, Kind
 from bioeval.base.options import OPTIONS, require_memory
 from bioeval.scores.build import SideArguments, as_ids
-from bioeval.scores.codes import CodedSides
+from bioeval.scores.codes import Codes
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.features import (
     FeatureSide,
@@ -73,10 +73,16 @@ from bioeval.scores.formats.tables import (
     side_and_column,
     wrong_shape,
 )
-from bioeval.scores.labels import IDS_OF_NO_PERSON, LEAST_INEXACT, as_subjects
+from bioeval.scores.labels import (
+    CAMERA_COLUMNS,
+    IDS_OF_NO_PERSON,
+    LEAST_INEXACT,
+    as_objects,
+    as_subjects,
+    ids_of_no_person,
+)
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import NAME_COLUMNS, as_meta
-from bioeval.scores.missing import CAMERA_COLUMNS, ids_of_no_person
 from bioeval.scores.pairs import ListRules, PairList, classes_of_subjects, places_in_words
 from bioeval.scores.people import marking
 from bioeval.scores.rows import rows_within
@@ -1102,7 +1108,8 @@ def _scores_of_trials(
 
     # The cells of a matrix have the probe first, pairs the enrolled template. The names of the
     # templates go, as they are places in this file, which mean nothing in another.
-    codes = CodedSides(range(len(names)), probe.astype(np.int32), enrolled.astype(np.int32))
+    places = as_objects([*range(len(names))])
+    codes = Codes.known(places, enrolled.astype(np.int32), probe.astype(np.int32))
     pairs = replace(scores.pairs, templates=codes)
     rules = ListRules.parse(**arguments.rules())
     pairs, _, notes = pairs.attempts(rules, scores.kind, lambda rows: places_in_words("pair", rows))
@@ -1155,8 +1162,8 @@ def _pairs(file: ArrayFile, name: str) -> Scores:
             )
         if len({*names.tolist()}) < len(names):
             raise fault(file.path, "'template_names' has a name twice", "expected each once")
-        templates = np.ascontiguousarray(templates.T, dtype=np.int32)
-        templates = CodedSides(names.tolist(), *templates)
+        enrolled, probes = np.ascontiguousarray(templates.T, dtype=np.int32)
+        templates = Codes.known(as_objects(names.tolist()), probes, enrolled)
     scores = Scores.from_pairs(
         values,
         file.read(genuine),

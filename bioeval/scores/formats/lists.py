@@ -21,8 +21,8 @@ from bioeval.base.errors import DataError, Message, backquoted
 from bioeval.base.kinds import Kind
 from bioeval.base.options import require_memory
 from bioeval.base.progress import report
-from bioeval.scores.cells import Mask
-from bioeval.scores.codes import CodedSides
+from bioeval.scores.arrays import Mask
+from bioeval.scores.codes import Codes
 from bioeval.scores.features import NO_FEATURES
 from bioeval.scores.formats.arrays import (
     IMPOSTOR,
@@ -77,10 +77,16 @@ from bioeval.scores.formats.tables import (
     wrong_shape,
 )
 from bioeval.scores.image_names import subject_pattern
-from bioeval.scores.labels import as_objects, missing_values, normal, with_whole_numbers
+from bioeval.scores.labels import (
+    are_of_no_person,
+    as_objects,
+    ids_of_no_person,
+    missing_values,
+    normal,
+    with_whole_numbers,
+)
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import LABEL_COLUMNS, natural_places
-from bioeval.scores.missing import are_of_no_person, ids_of_no_person
 from bioeval.scores.pairs import MOSTLY, ListRules, PairList, places_in_words
 from bioeval.scores.sides import as_keys, as_names, counts_rows, keys_of, places, united
 
@@ -203,13 +209,13 @@ def scores_of_two_files(path: Path, impostor_path: Path, arguments: Arguments) -
 # ------------------------------------------------------------------------- pairs with names
 
 
-def both_sides(enrolled: Words, probes: Words) -> CodedSides:
-    """Return two columns as coded sides, which number the values of both together."""
+def both_sides(enrolled: Words, probes: Words) -> Codes:
+    """Return two columns as codes, which number the values of both together."""
     values, number_of_probe = united(enrolled.values, probes.values)
-    return CodedSides(
-        values,
-        enrolled.codes.astype(np.int32, copy=False),
+    return Codes.known(
+        as_objects(values),
         number_of_probe.astype(np.int32)[probes.codes],
+        enrolled.codes.astype(np.int32, copy=False),
     )
 
 
@@ -385,7 +391,7 @@ class Listed:
         columns = [self.table.words[i] for i in self.layout.templates if i in self.table.words]
         return [*dict.fromkeys(name for column in columns for name in column.values)]
 
-    def _templates(self) -> CodedSides | None:
+    def _templates(self) -> Codes | None:
         """Return the templates of each row; None where the list does not name both templates.
 
         Equal names are one template, whatever the columns are called.
@@ -457,7 +463,7 @@ class Listed:
         if templates is not None:
             templates = templates.take(rows)
             # Names that are equal in every genuine pair, and in no other, seem to be of people.
-            is_same_name = templates.a == templates.b
+            is_same_name = templates.gallery == templates.probe
             is_genuine = np.array_equal(is_same_name, self.pairs.genuine)
             if is_same_name.any() and is_genuine and not layout.subjects:
                 templates = None
@@ -473,17 +479,15 @@ class Listed:
             pair_templates=templates,
             meta={name: both_sides(*columns).take(rows) for name, columns in self.meta.items()},
         )
-        is_attempt, notes = listed.examined(
+        listed, is_attempt, notes = listed.attempts(
             rules, options["kind"], partial(self._where, self.pairs), self.no_person
         )
         attempts = self.pairs
         if is_attempt is not None:
             attempts = self.pairs.take(is_attempt, len(self.values))
-            listed = listed.take(is_attempt)
         if as_matrix:
             scores = self._matrix(attempts, rules, options)
         else:
-            listed = replace(listed, unordered=rules.unordered)
             for number in np.flatnonzero(np.isnan(listed.values))[:1].tolist():
                 place = f"on {self._where(attempts, [number])} of {table.path.name}"
                 listed = replace(listed, failed_at=(number, place))

@@ -18,8 +18,8 @@ from numpy.lib import format as npy_format
 from bioeval.base.arguments import require_path
 from bioeval.base.errors import BioevalError, DataError, nearest_name
 from bioeval.base.files import as_cell, replacing, text_to_write
+from bioeval.scores.arrays import Mask
 from bioeval.scores.attempts import compared_cells
-from bioeval.scores.cells import Mask
 from bioeval.scores.formats.arrays import RESERVED, SCHEMA
 from bioeval.scores.formats.tables import optional
 from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects, missing_values
@@ -193,9 +193,9 @@ def _write_pairs(scores: Scores, writer: Any, path: Path) -> None:
     if scores.pair_subjects is not None:
         writer.add("subjects", _storable(scores.pair_subjects, "subjects", path))
     if (names := scores.pairs.templates) is not None:
-        values = _storable(as_objects(names.values), "names of templates", path)
+        values = _storable(names.values, "names of templates", path)
         writer.add("template_names", values)
-        writer.add("templates", np.column_stack([names.a, names.b]))
+        writer.add("templates", np.column_stack([names.gallery, names.probe]))
     if scores.pair_folds is not None:
         writer.add("fold", _storable(scores.pair_folds, "fold", path))
     for side, meta in (("probe", scores.probe_meta), ("gallery", scores.gallery_meta)):
@@ -293,8 +293,8 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
             for side, subjects in zip("ab", _subjects(scores), strict=True):
                 columns[f"subject_{side}"] = _words(subjects)
         if (listed := scores.pairs.templates) is not None:
-            names = _words(as_objects(listed.values))
-            columns |= {"template_a": names[listed.a], "template_b": names[listed.b]}
+            names = _words(listed.values)
+            columns |= {"template_a": names[listed.gallery], "template_b": names[listed.probe]}
         if scores.pair_folds is not None:
             columns["fold"] = _words(scores.pair_folds)
         for low in range(0, len(scores.values), _LINES_AT_ONCE):
@@ -374,7 +374,7 @@ def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
         for side, subjects in zip("ab", _subjects(scores), strict=True):
             texts[f"subject_{side}"] = "labels", subjects
     if scores.pairs.templates is not None:
-        texts["template"] = "names of templates", as_objects(scores.pairs.templates.values)
+        texts["template"] = "names of templates", scores.pairs.templates.values
     if scores.pair_folds is not None:
         texts["fold"] = "folds", scores.pair_folds
     return texts

@@ -24,13 +24,12 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import CardSection, Field
 from bioeval.protocol.loading import available, load
 from bioeval.protocol.tasks import Reid
-from bioeval.scores.attempts import excludes_same, leaving_out, masked
-from bioeval.scores.cells import Mask, ProtocolMask
+from bioeval.scores.arrays import Mask, ProtocolMask
+from bioeval.scores.attempts import Exclusion, are_left_out, excludes_same, leaving_out, masked
 from bioeval.scores.codes import Codes, column_codes
-from bioeval.scores.exclusions import Exclusion, are_left_out
+from bioeval.scores.labels import CAMERA_COLUMNS, ids_of_no_person
 from bioeval.scores.matrix import Scores, require_subjects, require_templates
 from bioeval.scores.metadata import known_texts
-from bioeval.scores.missing import CAMERA_COLUMNS, ids_of_no_person
 from bioeval.scores.people import are_enrolled, knows_people
 from bioeval.scores.provenance import Provenance, pairs_of_same, rule_notes
 
