@@ -9,7 +9,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.kinds import Kind
-from bioeval.scores.distances import lattice_step
 
 # The least and the largest number of bins between the smallest and the largest score of a class.
 LEAST_BINS, MOST_BINS = 8, 120
@@ -20,6 +19,12 @@ BINS = 60
 # Scores further from the middle half than this many times its width have no bin: with sentinels,
 # such as 1e6 for a failed comparison, all other scores would be in one bin.
 FAR_OFF = 10
+
+# The most steps for each score: with more, any floats would be in equal steps.
+_STEPS_PER_SCORE = 8
+
+# The largest distance of a difference from a whole number of steps, in steps.
+_STEP_ROUNDING = 1e-3
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,22 @@ def edges_of(scores: np.ndarray, ends: tuple[float, float] | None = None) -> np.
 
 
 def _lattice_step(values: np.ndarray) -> float:
-    """Return the step of the lattice of increasing scores, 0 if they are on no lattice."""
+    """Return the step by which increasing scores differ, such as 0.01 of scores with two decimals.
+
+    0 if they are not in equal steps, or are fewer than `LEAST_BINS`; whole numbers are in steps.
+    """
     if (values == np.rint(values)).all() and abs(values).max() <= 2**53:
         return float(np.gcd.reduce(np.diff(values).astype(np.int64)))
-    return lattice_step(values, LEAST_BINS)
+    with np.errstate(over="ignore", invalid="ignore"):
+        gaps = np.diff(values)
+        step = float(gaps.min(initial=np.inf))
+        if len(values) < LEAST_BINS or not 0 < step < np.inf:
+            return 0.0
+        steps = gaps / step
+        if not steps.sum() <= _STEPS_PER_SCORE * len(values):
+            return 0.0
+        whole_steps = np.rint(steps)
+        if not (abs(steps - whole_steps) <= _STEP_ROUNDING).all():
+            return 0.0
+        # The mean of all steps is more exact than a single step.
+        return float((values[-1] - values[0]) / whole_steps.sum())

@@ -138,11 +138,8 @@ class Codes:
             side[is_nobody_of_side] = people + np.searchsorted(distinct_ids, ids_of_side)
         label_of_code = np.append(np.arange(people), np.concatenate(nobody_labels)[first])
         codes = Codes.known(labels[label_of_code], *sides)
-        return codes._with_people(people, labels, label_of_code)
-
-    def _with_people(self, number: int, labels: np.ndarray, label_of_code: np.ndarray) -> Codes:
-        self._people, self._labels, self._label = number, labels, label_of_code
-        return self
+        codes._people, codes._labels, codes._label = people, labels, label_of_code
+        return codes
 
     @cached_property
     def in_many_spellings(self) -> list[list[Any]]:

@@ -14,12 +14,6 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind
 
-# The most steps for each score: with more, any floats would be in equal steps.
-_STEPS_PER_SCORE = 8
-
-# The largest distance of a difference from a whole number of steps, in steps.
-_STEP_ROUNDING = 1e-3
-
 
 def distance_dtype(dtype: np.dtype) -> np.dtype:
     """Return the smaller dtype that holds scores of a dtype exactly for counting."""
@@ -75,26 +69,6 @@ def as_distances(
                 "numbers up to 2**53 are exact)"
             )
     return np.negative(values) if kind in LARGER_IS_CLOSER else values
-
-
-def lattice_step(values: np.ndarray, least: int) -> float:
-    """Return the step by which increasing scores differ, such as 0.01 of scores with two decimals.
-
-    0 if they are not in equal steps, or are fewer than `least`.
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        gaps = np.diff(values)
-        step = float(gaps.min(initial=np.inf))
-        if len(values) < least or not 0 < step < np.inf:
-            return 0.0
-        steps = gaps / step
-        if not steps.sum() <= _STEPS_PER_SCORE * len(values):
-            return 0.0
-        whole_steps = np.rint(steps)
-        if not (abs(steps - whole_steps) <= _STEP_ROUNDING).all():
-            return 0.0
-        # The mean of all steps is more exact than a single step.
-        return float((values[-1] - values[0]) / whole_steps.sum())
 
 
 # ---------------------------------------------------------------------------------- rules of fusion
