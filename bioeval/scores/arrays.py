@@ -598,9 +598,7 @@ class Cells:
     def require_kind(self, kind: Kind) -> None:
         """Raise :class:`DataError` if the metric of embeddings gives scores of another kind."""
         if self.streams:
-            from bioeval.scores.embeddings import kind_of_metric
-
-            kind_of_metric(self.source.metric, kind)
+            self.source.require_kind(kind)
 
     def read(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the values of rows ``low:high``, with the columns in `order`."""

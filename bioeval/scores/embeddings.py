@@ -84,6 +84,9 @@ class EmbeddingSource:
         if not callable(metric):
             self.sides, self.scale = scaled_sides(probe, gallery, metric, self.dtype)
 
+    def require_kind(self, kind: Kind) -> None:
+        kind_of_metric(self.metric, kind)
+
     @property
     def features(self) -> int:
         return self.embeddings[1].shape[1]
