@@ -1,20 +1,33 @@
-"""Parts of a sorted matrix: a part is a mask of its probes and of its gallery."""
+"""The attempts and searches of many parts of scores, whose points are then found together.
+
+Parts are masks of the rows and columns of a matrix that is sorted once, or they are selected and
+counted one by one: both have the same methods.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.counting.identification import Role, role_of, tied_ahead
-from bioeval.counting.operating_points import AttemptsOfParts, RankedAttempts
-from bioeval.counting.sorted_matrix import SortedCells, SortedClasses, SortedMatrix
+from bioeval.base.kinds import Layout
+from bioeval.counting.identification import Role, Searches, Searching, role_of, tied_ahead
+from bioeval.counting.operating_points import Attempts, AttemptsOfParts, RankedAttempts
+from bioeval.counting.sorted_matrix import SortedCells, SortedClasses, SortedMatrix, may_be_sorted
 from bioeval.counting.sorted_scores import SortedScores
+from bioeval.counting.threshold_rules import PointsWanted
+from bioeval.counting.verification import Use, Verified, count_searches
 from bioeval.protocol.fields import ImpostorProbes, Ties
+from bioeval.protocol.tasks import Search
 from bioeval.scores.distances import scored
+from bioeval.scores.matrix import Scores
+from bioeval.scores.people import ComparedPeople
+from bioeval.scores.provenance import Provenance
+from bioeval.scores.sampled import is_symmetric, sampled_numbers
 
 #: The rows and the columns of a part, increasing.
 PartTemplates = tuple[np.ndarray, np.ndarray]
@@ -28,9 +41,21 @@ CELLS_TOGETHER = 1 << 19
 SMALLEST_SHARE = 64
 
 
-def batches(matrix: SortedMatrix, parts: Iterable[PartTemplates]) -> Iterator[slice]:
-    """Yield slices of the parts at `parts`: runs of parts that are counted together."""
-    height, width = matrix.attempts.shape
+#: Sorting a matrix pays if its parts have each of its scores more often than this, on average.
+OFTEN = 64
+
+
+def masks_pay(scores: Scores, places: Iterable[PartTemplates]) -> bool:
+    """Whether sorting a matrix once takes less time than selecting its parts at `places`."""
+    if not may_be_sorted(scores):
+        return False
+    cells = sum(len(rows) * len(columns) for rows, columns in places)
+    return cells > OFTEN * math.prod(scores.shape)
+
+
+def batches(shape: tuple[int, ...], parts: Iterable[PartTemplates]) -> Iterator[slice]:
+    """Yield slices of `parts` of a matrix: runs of parts that are counted together."""
+    height, width = shape
     fewest_cells = max(height * width // SMALLEST_SHARE, height + width)
     first = 0
     end = 0
@@ -43,19 +68,6 @@ def batches(matrix: SortedMatrix, parts: Iterable[PartTemplates]) -> Iterator[sl
             cells_together = 0
         cells_together += cells
     yield slice(first, end)
-
-
-#: Loading compiled loops takes as long as masks take for this many cells, ...
-LOADED = 1 << 29
-#: ... selecting and sorting a part by itself for this many cells, ...
-SELECTED = 1 << 21
-#: ... and for this many cells further for each cell of the part.
-SORTED = 8
-
-
-def masks_pay(cells: int, parts: int, cells_of_parts: int) -> bool:
-    """Whether sorting a matrix of `cells` cells once takes less time than selecting its parts."""
-    return LOADED + parts * cells <= parts * SELECTED + SORTED * cells_of_parts
 
 
 class PeopleOfParts(NamedTuple):
@@ -132,9 +144,53 @@ class MaskedParts:
         sides = probing, enrolled, probing & enrolled, probing | enrolled
         return PeopleOfParts(*(x.sum(axis=1) for x in sides))
 
+    @property
+    def gallery_templates(self) -> np.ndarray:
+        """The number of templates in each gallery, int64 (parts,)."""
+        return self.columns.sum(axis=1, dtype=np.int64)
+
+    @property
+    def gallery_subjects(self) -> np.ndarray:
+        """The number of codes in each gallery that is searched, int64 (parts,)."""
+        return np.count_nonzero(self.enrolled, axis=1) * self.rows.any(axis=1)
+
+    @cached_property
+    def are_symmetric(self) -> np.ndarray:
+        """Which parts have the same scores in both directions, judged by a few templates."""
+        symmetric = self.are_same & (self.rows.sum(axis=1) > 1)
+        differs = self.matrix.differs_across_diagonal if symmetric.any() else np.zeros((1, 1))
+        for part in np.flatnonzero(symmetric).tolist() if differs.any() else ():
+            templates = np.flatnonzero(self.rows[part])
+            cells = np.ix_(*[templates[sampled_numbers(len(templates))]] * 2)
+            symmetric[part] = not differs[cells].any()
+        return symmetric
+
+    @cached_property
+    def compared(self) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs of people that are compared, and the most that share nobody, (parts,) each."""
+        people = self.people
+        # If all are compared, the numbers of people decide the numbers of pairs.
+        pairs = people.probing * people.enrolled - people.both
+        pairs -= people.both * (people.both - 1) // 2
+        disjoint = np.minimum(np.minimum(people.probing, people.enrolled), people.every // 2)
+        if (absent := self.matrix.absent) is not None:
+            rows, columns = (x.astype(np.float32) for x in (self.rows, self.columns))
+            for part in np.flatnonzero(((rows @ absent) * columns).sum(axis=1)).tolist():
+                sides = map(np.flatnonzero, (self.rows[part], self.columns[part]))
+                scores = self.matrix.scores.select(*sides)
+                counted = ComparedPeople.from_scores(scores, disjoint=True)
+                assert counted is not None
+                pairs[part], disjoint[part] = counted.pairs, counted.disjoint
+        return pairs, disjoint
+
     # -- attempts
 
-    def attempts(self, fusion: str | None = None) -> tuple[AttemptsOfParts, int]:
+    #: Whether all attempts are listed, whatever points are wanted.
+    listed = True
+
+    def attempts(
+        self, fusion: str | None = None, wanted: PointsWanted | None = None
+    ) -> tuple[AttemptsOfParts, int]:
         """Return the attempts of verification, and how often each of them counts.
 
         Attempts are comparisons of templates, which count twice if a pair of templates has the same
@@ -245,8 +301,8 @@ class MaskedParts:
 
     # -- searches
 
-    def searches(self, ties: Ties = "pessimistic") -> SearchedParts:
-        """Search the gallery of each part with all of the part's probes.
+    def searches(self, task: Search) -> SearchedParts:
+        """Search the gallery of each part with all of the part's probes; rank templates.
 
         Ties may be treated by any policy but ``"expected"``, under which ranks are not unique.
         """
@@ -260,8 +316,11 @@ class MaskedParts:
         person = matrix.probe[probe]
         is_enrolled = (self.enrolled[part, person] > 0) & matrix.is_person[person]
         best, closer, tied, before, nearest = ranked[:, part, probe]
-        rank = 1 + closer + tied_ahead(ties, tied, before)
-        return SearchedParts(self, part, probe, is_enrolled, best, rank, tied, nearest)
+        rank = 1 + closer + tied_ahead(task.ties, tied, before)
+        codes = best, rank, tied, nearest
+        of_people = matrix.is_person[person]
+        searched = part, of_people, is_enrolled, *codes
+        return SearchedParts(self.people, *searched, matrix.templates.distances, matrix.rejected)
 
     def most_candidates(self) -> np.ndarray:
         """Return the largest number of candidates of a probe in each part, (parts,)."""
@@ -277,21 +336,188 @@ class MaskedParts:
         return (candidates * self.rows).max(axis=1).astype(np.int64)
 
 
+class SelectedParts:
+    """Some parts of scores that are counted one by one; None is a part without comparisons.
+
+    If it is not a single part, its attempts must be few enough to be listed.
+    """
+
+    def __init__(
+        self,
+        scores: Sequence[Scores | None],
+        about: Provenance | None = None,
+        claims: Sequence[Any] | None = None,
+    ):
+        """Take the parts, the provenance of all scores, and the claims drawn for each part."""
+        self.scores, self.about = scores, about
+        self.claims = [None] * len(scores) if claims is None else claims
+        self._attempts: dict[str | None, list[Attempts]] = {}
+        self._searches: dict[tuple[str, str], list[Searches | None]] = {}
+        #: By fusion rule, the scores of drawn claims by probes of each part who are not enrolled.
+        self.unenrolled: dict[str | None, list[np.ndarray]] = {}
+
+    def count(
+        self,
+        fusions: Iterable[str | None] = (),
+        tasks: Iterable[Search] = (),
+        wanted: PointsWanted | None = None,
+    ) -> None:
+        """Count the attempts by some rules of fusion, and some searches, each part in one pass."""
+        uses = {fusion: Use("multi", fusion) if fusion else Use() for fusion in fusions}
+        tasks_by_key = {(task.rank_unit, task.fusion): task for task in tasks}
+        self._attempts |= {fusion: [] for fusion in uses}
+        self._searches |= {key: [] for key in tasks_by_key}
+        self.unenrolled |= {fusion: [] for fusion in uses}
+        for scores, claims in zip(self.scores, self.claims, strict=True):
+            verified: dict[str | None, Verified] = {}
+            searches: dict[tuple[str, str], Searches] = {}
+            if scores is not None:
+                options = {"wanted": wanted, "claims": claims, "about": self.about}
+                verified = {x: Verified(scores, use, **options) for x, use in uses.items()}
+                searching = {
+                    key: Searching(scores, task, self.about) for key, task in tasks_by_key.items()
+                }
+                searches = count_searches(scores, [*verified.values()], searching)
+            for fusion in uses:
+                one = verified.get(fusion)
+                self._attempts[fusion].append(NO_ATTEMPTS if one is None else one.attempts)
+                others = None if one is None else one.unenrolled
+                self.unenrolled[fusion].append(np.empty(0) if others is None else others)
+            for key in tasks_by_key:
+                self._searches[key].append(searches.get(key))
+
+    @cached_property
+    def people(self) -> PeopleOfParts:
+        """How many people probe and are enrolled in each part."""
+        sides = np.zeros((4, len(self.scores)), dtype=np.int64)
+        for part, scores in enumerate(self.scores):
+            if scores is not None:
+                codes = scores.codes
+                probing, enrolled = codes.people(codes.probe), codes.people(codes.gallery)
+                both = np.intersect1d(probing, enrolled, assume_unique=True)
+                every = len(probing) + len(enrolled) - len(both)
+                sides[:, part] = len(probing), len(enrolled), len(both), every
+        return PeopleOfParts(*sides)
+
+    @property
+    def gallery_subjects(self) -> np.ndarray:
+        """The number of codes in each gallery that is searched, int64 (parts,)."""
+        return np.array([0 if x is None else len(x.gallery_order.subjects) for x in self.scores])
+
+    def attempts(
+        self, fusion: str | None = None, wanted: PointsWanted | None = None
+    ) -> tuple[AttemptsOfParts, int]:
+        """Return the attempts of verification; of a large part, `wanted` points are exact."""
+        if fusion not in self._attempts or not self.listed:
+            self.count([fusion], wanted=wanted)
+        attempts = self._attempts[fusion]
+        if len(attempts) == 1:
+            return attempts[0].points, 1
+        lists = zip(*((x.genuine, x.impostor.keys) for x in attempts), strict=True)
+        failed = zip(*((x.missed, x.missed_impostors) for x in attempts), strict=True)
+        return AttemptsOfParts.of_lists(*lists, *map(np.array, failed)), 1
+
+    @property
+    def listed(self) -> bool:
+        """Whether all attempts that were counted are listed."""
+        return all(x.listed for attempts in self._attempts.values() for x in attempts)
+
+    def searches(self, task: Search) -> SearchedParts:
+        """Search the gallery of each part with all of the part's probes."""
+        key = task.rank_unit, task.fusion
+        if key not in self._searches:
+            self.count(tasks=[task])
+        return SearchedParts.of_searches(self._searches[key], task.ties, self.people)
+
+    # -- parts that are rows and columns of a matrix, with people
+
+    def _of_each(self, number: Callable[[Scores], Any]) -> np.ndarray:
+        return np.array([number(x) for x in self.scores if x is not None])
+
+    @cached_property
+    def are_square(self) -> np.ndarray:
+        return self._of_each(lambda x: x.layout == "all-against-all")
+
+    @cached_property
+    def gallery_templates(self) -> np.ndarray:
+        return self._of_each(lambda x: x.shape[1])
+
+    @cached_property
+    def are_symmetric(self) -> np.ndarray:
+        return self._of_each(is_symmetric)
+
+    @cached_property
+    def compared(self) -> tuple[np.ndarray, np.ndarray]:
+        of_parts = [
+            ComparedPeople.from_scores(x, disjoint=True) for x in self.scores if x is not None
+        ]
+        numbers = [(x.pairs, x.disjoint) for x in of_parts if x]
+        pairs, disjoint = np.array(numbers).T
+        return pairs, disjoint
+
+    def most_candidates(self) -> np.ndarray:
+        ((searches, *_),) = [[*self._searches.values()]]
+        return np.array([(x.mates + x.others).max() for x in searches if x is not None])
+
+
+#: Parts with their attempts and searches.
+PartsOfScores = MaskedParts | SelectedParts
+
+NO_ATTEMPTS = Attempts.from_scores(np.empty(0), np.empty(0))
+
+
 @dataclass(frozen=True)
 class SearchedParts:
     """The search of each probe of some parts, the probes of a part side by side.
 
-    All arrays are (searches,).
+    The arrays from `part` to `nearest` are (searches,).
     """
 
-    parts: MaskedParts
+    people: PeopleOfParts
     part: np.ndarray  # index of the part
-    probe: np.ndarray  # row of the matrix
+    of_people: np.ndarray  # whether the probe is of a person
     is_enrolled: np.ndarray  # whether the probe is of a person in the gallery of the part
     best: np.ndarray  # code of the distance of the best mate; -1 without a mate
     rank: np.ndarray  # rank of the best mate
     tied: np.ndarray  # other candidates exactly as close as the best mate
     nearest: np.ndarray  # code of the distance of the nearest other candidate; -1 without any
+    distances: np.ndarray  # the distance of each code, (codes,)
+    rejected: bool  # whether the last code is of failed searches, which have no distance
+
+    @classmethod
+    def of_searches(
+        cls, searches: Sequence[Searches | None], ties: Ties, people: PeopleOfParts
+    ) -> SearchedParts:
+        """Return the searches of parts that were searched one by one; None is a part without."""
+        of_parts = [x for x in searches if x is not None]
+        sizes = [0 if x is None else len(x.mate) for x in searches]
+
+        def joined(name: str) -> np.ndarray:
+            return np.concatenate([np.empty(0, np.int64), *(getattr(x, name) for x in of_parts)])
+
+        mate, other, tied = map(joined, ("mate", "other", "tied"))
+        distances = np.unique(np.concatenate([mate, other, [np.nan]]))  # NaN is the last, once
+        best, nearest = (
+            np.where(joined(number) > 0, distances.searchsorted(x), -1)
+            for x, number in ((mate, "mates"), (other, "others"))
+        )
+        return cls(
+            people,
+            np.repeat(np.arange(len(sizes)), sizes),
+            joined("of_people").astype(bool),
+            joined("enrolled").astype(bool),
+            best,
+            1 + joined("closer") + tied_ahead(ties, tied, joined("tied_before")),
+            tied,
+            nearest,
+            distances,
+            rejected=True,
+        )
+
+    @property
+    def parts(self) -> int:
+        """The number of parts."""
+        return len(self.people.probing)
 
     @property
     def is_mated(self) -> np.ndarray:
@@ -300,13 +526,12 @@ class SearchedParts:
 
     def number(self, flags: np.ndarray) -> np.ndarray:
         """Return how many probes of each part are flagged, (parts,)."""
-        return np.bincount(self.part[flags], minlength=len(self.parts))
+        return np.bincount(self.part[flags], minlength=self.parts)
 
-    def roles(self, impostors: ImpostorProbes) -> list[Role]:
+    def roles(self, layout: Layout, impostors: ImpostorProbes) -> list[Role]:
+        """Return which probes of each part are impostors; all parts have a layout."""
         all_enrolled = self.number(~self.is_enrolled) == 0
-        layouts = np.where(self.parts.are_square, "all-against-all", "probe-against-gallery")
-        parts = zip(layouts.tolist(), all_enrolled.tolist(), strict=True)
-        return [role_of(layout, impostors, every) for layout, every in parts]
+        return [role_of(layout, impostors, every) for every in all_enrolled.tolist()]
 
     def impostors(self, roles: Sequence[str]) -> np.ndarray:
         """Return which probes make an impostor attempt: of their part's role, with a non-mate."""
@@ -316,7 +541,7 @@ class SearchedParts:
 
     def searching_people(self, roles: Sequence[str]) -> np.ndarray:
         """Return how many people are impostors, by the role of their part, (parts,)."""
-        people = self.parts.people
+        people = self.people
         conditions = [np.array(roles) == x for x in ("unenrolled", "leave-subject-out")]
         return np.select(conditions, [people.probing - people.both, people.both], people.probing)
 
@@ -328,7 +553,7 @@ class SearchedParts:
         They are the mates that the threshold of their part (parts,) accepts, none at NaN; without
         thresholds, all that did not fail.
         """
-        distances = np.append(self.parts.matrix.templates.distances, np.nan)  # without a mate
+        distances = np.append(self.distances, np.nan)  # without a mate
         limits = np.inf if thresholds is None else thresholds[self.part]
         is_accepted = distances[self.best] <= limits
         at_rank = [self.number(is_accepted & (self.rank == k)) for k in ranks.tolist()]
@@ -345,11 +570,11 @@ class SearchedParts:
     def _sorted_scores(
         self, codes: np.ndarray, probes: np.ndarray
     ) -> tuple[SortedScores, np.ndarray]:
-        distances = self.parts.matrix.templates.distances
-        index = np.flatnonzero(probes & (codes < len(distances) - self.parts.matrix.rejected))
+        distances = self.distances
+        index = np.flatnonzero(probes & (codes < len(distances) - self.rejected))
         keys = self.part[index] * len(distances) + codes[index]  # keys as in SortedScores
         order = np.argsort(keys)
-        return SortedScores.of_keys(keys[order], distances, len(self.parts)), index[order]
+        return SortedScores.of_keys(keys[order], distances, self.parts), index[order]
 
 
 def _number_of_each(mask: np.ndarray, person: np.ndarray, people: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.scores.attempts import columns_of_probes
+from bioeval.scores.attempts import columns_of_probes, left_out_rows, may_lack_comparisons
 from bioeval.scores.blocks import fused
 from bioeval.scores.distances import scored
 from bioeval.scores.matrix import Scores
@@ -125,6 +125,7 @@ class SortedMatrix:
     - `own_column` (int64 (m,)): the column of the probe itself, -1 if it is not in the gallery
     """
 
+    scores: Scores
     attempts: np.ndarray
     rejected: bool
     probe: np.ndarray
@@ -146,7 +147,7 @@ class SortedMatrix:
         codes = scores.codes
         rejected = scores.nan == "reject"
         own = columns_of_probes(scores)
-        return cls(attempts, rejected, codes.probe, codes.gallery, ~codes.no_person, own)
+        return cls(scores, attempts, rejected, codes.probe, codes.gallery, ~codes.no_person, own)
 
     @property
     def people(self) -> int:
@@ -174,6 +175,26 @@ class SortedMatrix:
         probe = np.flatnonzero(self.own_column >= 0)
         is_attempt[probe, self.own_column[probe]] = True
         return bool(is_attempt.all())
+
+    @cached_property
+    def absent(self) -> np.ndarray | None:
+        """1 where a comparison of two people is no attempt, float32 (m, n); None without any."""
+        if not may_lack_comparisons(self.scores):
+            return None
+        is_of_people = self.is_person[self.probe][:, None] & self.is_person[self.gallery]
+        absent = np.isnan(self.attempts) & is_of_people & ~self.is_mate
+        return absent.astype(np.float32) if absent.any() else None
+
+    @cached_property
+    def differs_across_diagonal(self) -> np.ndarray:
+        """Whether a cell differs from its mirror image, bool (m, m); NaN is like NaN."""
+        raw = self.scores.cells.values()
+        differs = (raw != raw.T) & ~((raw != raw) & (raw != raw).T)
+        if self.scores.exclude or self.scores.cells.mask is not None:
+            excluded = left_out_rows(self.scores, 0, len(raw))
+            if excluded is not None:
+                differs |= excluded != excluded.T
+        return differs
 
     @cached_property
     def _sorted_cells(self) -> tuple[SortedCells, np.ndarray]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -14,7 +15,13 @@ from bioeval.base.kinds import Kind
 from bioeval.counting.cells import GenuineScores
 from bioeval.counting.counted import AttemptCounter, ThreadCounts
 from bioeval.counting.grids import grid_over
-from bioeval.counting.identification import NO_CLAIMS_LOST, ClaimsLost, TooFewTemplates
+from bioeval.counting.identification import (
+    NO_CLAIMS_LOST,
+    ClaimsLost,
+    Searches,
+    Searching,
+    TooFewTemplates,
+)
 from bioeval.counting.operating_points import Attempts
 from bioeval.counting.order import increasing
 from bioeval.counting.parts import Parts, parts_of
@@ -365,6 +372,15 @@ def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> l
         if verified.claims is not None:
             verified.read_claims(verified.claims)
     return results[len(too_few) :]
+
+
+def count_searches(
+    scores: Scores, verifying: Sequence[Verified], searching: Mapping[Any, Searching]
+) -> dict[Any, Searches]:
+    """Find the attempts of verifications, and search, in one pass; return the searches by key."""
+    reducers = [reducer for x in searching.values() for reducer in x.reducers]
+    facts = iter(count(scores, verifying, *reducers))
+    return {key: x.result(*islice(facts, len(x.reducers))) for key, x in searching.items()}
 
 
 def verify(scores: Scores, use: Use | None = None, **options: Any) -> Verified:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple, cast, get_args
 
 import numpy as np
@@ -27,9 +26,17 @@ from bioeval.base.errors import (
 )
 from bioeval.base.options import require_memory
 from bioeval.base.progress import Tell, reporter, rows_reported, rows_reported_to
-from bioeval.counting.masks import MaskedParts, PartTemplates, SearchedParts, batches, masks_pay
+from bioeval.counting.masks import (
+    MaskedParts,
+    PartsOfScores,
+    PartTemplates,
+    SearchedParts,
+    SelectedParts,
+    batches,
+    masks_pay,
+)
 from bioeval.counting.operating_points import COST_LABELS
-from bioeval.counting.sorted_matrix import SortedMatrix, may_be_sorted
+from bioeval.counting.sorted_matrix import SortedMatrix
 from bioeval.counting.threshold_rules import Rule, point_values
 from bioeval.counting.thresholds import is_supported, to_user, with_rare_targets
 from bioeval.counting.verification import Use
@@ -58,15 +65,15 @@ from bioeval.results.variables import (
     described,
 )
 from bioeval.results.verification import in_units
-from bioeval.scores.attempts import left_out, left_out_rows, may_lack_comparisons
+from bioeval.scores.attempts import left_out
+from bioeval.scores.blocks import is_few
 from bioeval.scores.codes import present
 from bioeval.scores.distances import FusionRule, parse_fusion
 from bioeval.scores.labels import ids_of_no_person, is_written
 from bioeval.scores.matrix import Scores, chosen_sides, require_all_scores, require_scores
-from bioeval.scores.people import ComparedPeople, knows_people, marking
+from bioeval.scores.people import knows_people, marking
 from bioeval.scores.provenance import Provenance, notes_on_scores
 from bioeval.scores.rows import stated_memory_limit
-from bioeval.scores.sampled import sampled_numbers
 from bioeval.showing.messages import warn_of, warns_of_doubts
 from bioeval.showing.nodes import OVER
 from bioeval.stats.options import IntervalMethod
@@ -310,7 +317,7 @@ def repeat(
 ) -> xr.DataTree:
     """Evaluate every task of a protocol in many partitions of the same scores.
 
-    Each partition has the same numbers as from :func:`evaluate`. Hundreds of partitions of a matrix
+    Each partition has the same numbers as from :func:`evaluate`. Many partitions of a matrix
     in memory are picked from attempts that are sorted once, in tenths of a millisecond each.
 
     Parameters
@@ -386,9 +393,9 @@ def repeat(
     at the same FAR: "threshold averaging" of Fawcett, T. (2006). An introduction to ROC analysis.
     *Pattern Recognition Letters* 27, 861-874.
 
-    Partitions are selected and evaluated one by one where they are few, with `curves`, and of
-    claims, ranks of subjects, expected ties, single-template galleries, re-identification, matrices
-    above eight million scores, and scores that are not in memory: ``docs/how-it-counts.md``. Only
+    Partitions are evaluated one by one if they have more than 262,144 scores, unless they have each
+    score of a matrix in memory more than 64 times, with `curves`, and of claims, ranks of subjects,
+    expected ties, single-template galleries and re-identification: ``docs/how-it-counts.md``. Only
     the last digits of d' may differ then.
 
     Examples
@@ -682,7 +689,7 @@ def _column(scores: Scores, column: Any) -> np.ndarray:
     return meta[column]
 
 
-# ------------------------------------------------------------- many parts of a matrix sorted once
+# ----------------------------------------------------- parts whose points are found together
 
 PARTITION = "partition"
 
@@ -707,42 +714,19 @@ class _Counted(NamedTuple):
     is_reported: np.ndarray | None = None
 
 
-class _PeopleOfParts(NamedTuple):
-    """The people of each part, int64 (parts,)."""
-
-    subjects: np.ndarray
-    pairs: np.ndarray  # pairs of different people that are compared
-    disjoint: np.ndarray  # the most of these pairs that share no person
-
-
-def may_be_masks(scores: Scores, selections: Sequence[tuple[Any, ...]]) -> bool:
-    """Return whether parts are many, and are rows and columns of a matrix in increasing order."""
-    if not may_be_sorted(scores):
-        return False
-    are_increasing = all(len(sides) == 2 for sides in selections) and all(
-        _are_increasing(indices, size)
-        for sides in selections
-        for indices, size in zip(sides, scores.shape, strict=True)
-    )
-    if not are_increasing:
-        return False
-    cells = sum(len(rows) * len(columns) for rows, columns in selections)
-    return masks_pay(math.prod(scores.shape), len(selections), cells)
-
-
 def _are_increasing(indices: Any, size: int) -> bool:
     if not isinstance(indices, np.ndarray) or indices.dtype != np.int64 or not len(indices):
         return False
     return indices[0] >= 0 and indices[-1] < size and bool((indices[1:] > indices[:-1]).all())
 
 
-def numbers_by_masks(
-    tasks: CardTasks, scores: Scores, places: Sequence[PartTemplates], tell: Tell
-) -> dict[str, Scalars] | None:
-    """Return the numbers of tasks by node, the parts first; None if masks cannot count them.
+def tasks_in_parts(
+    tasks: CardTasks, scores: Scores, places: Sequence[tuple[Any, ...]]
+) -> TasksInParts | None:
+    """Return the tasks in parts whose points can be found together; None if they cannot.
 
-    `tasks` are the checked tasks of a card in one of the parts; `places` are the rows and columns
-    of each part.
+    `tasks` are the checked tasks of a card in the first of the parts; `places` are the arguments of
+    :meth:`Scores.select` for each part, which must be increasing rows and columns.
     """
     card, options = tasks.card, tasks.options
     searches = [*tasks.searching.values()]
@@ -755,21 +739,33 @@ def numbers_by_masks(
         or any(x.ties not in get_args(PlainTies) for x in searches)
     ):
         return None
-    remaining = with_exclusions(scores, card)
-    return MaskedTasks(tasks, remaining, SortedMatrix.from_scores(remaining), places).numbers(tell)
+    scores = with_exclusions(scores, card)
+    if masks_pay(scores, places):
+        matrix = SortedMatrix.from_scores(scores)
+        return TasksInParts(tasks, scores, places, partial(MaskedParts, matrix))
+    if not all(is_few(len(rows) * len(columns)) for rows, columns in places):
+        return None
+
+    def selected(places: Sequence[PartTemplates]) -> SelectedParts:
+        parts = SelectedParts([scores.select(*sides) for sides in places], tasks.about)
+        fusions = [x.use.fused for x in tasks.verifying.values()]
+        parts.count(fusions, tasks.searching.values())
+        return parts
+
+    return TasksInParts(tasks, scores, places, selected)
 
 
-class MaskedTasks:
-    """The tasks of a card in parts of one layout, counted by masks."""
+class TasksInParts:
+    """The tasks of a card in parts of one layout, whose points are found together."""
 
     def __init__(
         self,
         tasks: CardTasks,
         scores: Scores,
-        matrix: SortedMatrix,
         places: Sequence[PartTemplates],
+        parts_at: Callable[[Sequence[PartTemplates]], PartsOfScores],
     ):
-        self.tasks, self.scores, self.matrix, self.places = tasks, scores, matrix, places
+        self.tasks, self.scores, self.places, self.parts_at = tasks, scores, places, parts_at
         #: The FAR targets of all parts; rare targets, which only some parts support, come last.
         self.targets = tasks.far_targets
         if tasks.rare:
@@ -779,7 +775,7 @@ class MaskedTasks:
     def numbers(self, tell: Tell) -> dict[str, Scalars] | None:
         """Return the numbers of all tasks by node; None if a part must be evaluated by itself."""
         nodes: dict[str, list[_Counted]] = {}
-        for batch in batches(self.matrix, self.places):
+        for batch in batches(self.scores.shape, self.places):
             counted_by_node = self._count(self.places[batch])
             if counted_by_node is None:
                 return None
@@ -790,7 +786,7 @@ class MaskedTasks:
 
     def _count(self, places: Sequence[PartTemplates]) -> dict[str, _Counted] | None:
         """Count some parts by node; return None if one must be evaluated by itself."""
-        parts = MaskedParts(self.matrix, places)
+        parts = self.parts_at(places)
         layout = self.tasks.scores.layout
         has_other_layout = parts.are_square != (layout == "all-against-all")
         if has_other_layout.any():  # another layout may have another card
@@ -799,7 +795,7 @@ class MaskedTasks:
             return None
         by_node: dict[str, _Counted] = {}
         for node, verification in self.tasks.verifying.items():
-            by_node[node] = _Counted(self._verification(parts, places, verification))
+            by_node[node] = _Counted(self._verification(parts, verification))
         if not self.tasks.searching:
             return by_node
         searches = self._searches(parts)
@@ -807,95 +803,47 @@ class MaskedTasks:
 
     # -- verification
 
-    def _verification(
-        self, parts: MaskedParts, places: Sequence[PartTemplates], verification: VerificationTask
-    ) -> Numbers:
+    def _verification(self, parts: PartsOfScores, verification: VerificationTask) -> Numbers:
         """Return the numbers of each part, (parts, ...), by the name of the variable."""
         fusion = verification.use.fused
-        attempts, times = parts.attempts(fusion)
-        is_symmetric = np.zeros(len(parts), dtype=bool)  # pairs count in both directions
-        if fusion is None:
-            # Which parts have equal scores in both directions, judged by a few templates.
-            is_symmetric = parts.are_same & (parts.rows.sum(axis=1) > 1)
-            if is_symmetric.any() and self._differs_across_diagonal.any():
-                for part in np.flatnonzero(is_symmetric).tolist():
-                    templates = np.flatnonzero(parts.rows[part])
-                    cells = np.ix_(*[templates[sampled_numbers(len(templates))]] * 2)
-                    is_symmetric[part] = not self._differs_across_diagonal[cells].any()
+        attempts, times = parts.attempts(fusion, self.wanted)
+        # Which parts have pairs of templates that count in both directions.
+        symmetric = parts.are_symmetric if fusion is None else np.zeros(len(attempts.defined), bool)
         genuine = times * attempts.genuine_attempts
         impostor = times * attempts.impostor_attempts
-        # The people; if all are compared, their numbers decide the numbers of pairs.
-        counted_people = parts.people
-        pairs = (
-            counted_people.probing * counted_people.enrolled
-            - counted_people.both
-            - counted_people.both * (counted_people.both - 1) // 2
-        )
-        disjoint = np.minimum(
-            np.minimum(counted_people.probing, counted_people.enrolled), counted_people.every // 2
-        )
-        if self._absent is not None:
-            # The pairs of people are counted in parts with a comparison that is no attempt.
-            rows, columns = (x.astype(np.float32) for x in (parts.rows, parts.columns))
-            for part in np.flatnonzero(((rows @ self._absent) * columns).sum(axis=1)).tolist():
-                compared = ComparedPeople.from_scores(
-                    self.scores.select(*places[part]), disjoint=True
-                )
-                assert compared is not None
-                pairs[part], disjoint[part] = compared.pairs, compared.disjoint
-        people = _PeopleOfParts(counted_people.every, pairs, disjoint)
-        _, values = point_values(attempts, self.wanted, is_symmetric)
+        subjects = parts.people.every
+        pairs, disjoint = parts.compared
+        _, values = point_values(attempts, self.wanted, symmetric)
         values["expected_false_accepts"] *= times
-        values["impostor_pairs"] = impostor // (1 + is_symmetric)
+        values["impostor_pairs"] = impostor // (1 + symmetric)
         numbers: Numbers = {
             "genuine_attempts": genuine,
             "impostor_attempts": impostor,
-            "skipped_claims": np.zeros(len(parts), dtype=np.int64),
-            "subjects": people.subjects,
-            "disjoint_pairs": people.disjoint,
+            "skipped_claims": np.zeros(len(subjects), dtype=np.int64),
+            "subjects": subjects,
+            "disjoint_pairs": disjoint,
         } | in_units(values, self.scores.kind)
-        independent = np.minimum(impostor / (1 + is_symmetric), people.pairs)
+        independent = np.minimum(impostor / (1 + symmetric), pairs)
         numbers["frr_at_far_supported"] = supported(self.targets, independent)
         if len(frr_targets := self.wanted.frr_targets):
-            independent = np.minimum(genuine / (1 + is_symmetric), people.subjects)
+            independent = np.minimum(genuine / (1 + symmetric), subjects)
             numbers["far_at_frr_supported"] = supported(frr_targets, independent)
         return numbers
 
-    @cached_property
-    def _absent(self) -> np.ndarray | None:
-        """1 where a comparison of two people is no attempt, float32 (m, n); None without any."""
-        scores, matrix = self.scores, self.matrix
-        if not may_lack_comparisons(scores):
-            return None
-        is_of_people = matrix.is_person[matrix.probe][:, None] & matrix.is_person[matrix.gallery]
-        absent = np.isnan(matrix.attempts) & is_of_people & ~matrix.is_mate
-        return absent.astype(np.float32) if absent.any() else None
-
-    @cached_property
-    def _differs_across_diagonal(self) -> np.ndarray:
-        """Whether a cell differs from its mirror image, bool (m, m); NaN is like NaN."""
-        raw = self.scores.cells.values()
-        differs = (raw != raw.T) & ~((raw != raw) & (raw != raw).T)
-        if self.scores.exclude or self.scores.cells.mask is not None:
-            left_out = left_out_rows(self.scores, 0, len(raw))
-            if left_out is not None:
-                differs |= left_out != left_out.T
-        return differs
-
     # -- identification
 
-    def _searches(self, parts: MaskedParts) -> dict[str, _Counted] | None:
+    def _searches(self, parts: PartsOfScores) -> dict[str, _Counted] | None:
         """Count searches by node; return None if probes without a mate are an error."""
         longest = np.maximum(parts.most_candidates(), 1)
         sizes = {
-            "gallery_templates": parts.columns.sum(axis=1, dtype=np.int64),
+            "gallery_templates": parts.gallery_templates,
             "gallery_subjects": parts.people.enrolled,
         }
         by_ties: dict[str, SearchedParts] = {}
         by_node: dict[str, _Counted] = {}
         for node, task in self.tasks.searching.items():
             if task.ties not in by_ties:
-                by_ties[task.ties] = parts.searches(task.ties)
+                by_ties[task.ties] = parts.searches(task)
             searches = by_ties[task.ties]
             if isinstance(task, OpenSet):
                 counted = self._open_set(searches, task, longest)
@@ -910,8 +858,7 @@ class MaskedTasks:
         is_square = self.tasks.scores.layout == "all-against-all"
         if task.unmated == "skip" or (task.unmated == "auto" and is_square):
             return True
-        is_of_person = self.matrix.is_person[self.matrix.probe[searches.probe]]
-        return not (is_of_person & ~searches.is_mated).any()
+        return not (searches.of_people & ~searches.is_mated).any()
 
     def _ranks_to_report(self, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return ranks, and a mask (parts, ranks): the rank is reported and within the limit."""
@@ -927,7 +874,7 @@ class MaskedTasks:
             np.minimum(longest, min(last, task.max_rank or last))
         )
         targets, kind = self.tasks.far_targets, self.scores.kind
-        roles = searches.roles(task.impostors)
+        roles = searches.roles(self.tasks.scores.layout, task.impostors)
         ranked = searches.attempts(searches.impostors(roles))
         attempts = ranked.every
         error = ranked.first.equal_error()
@@ -953,7 +900,7 @@ class MaskedTasks:
             "dir_at_far_supported": supported(
                 targets, independent_searches(impostor_attempts, searching)
             ),
-            "genuine_subjects": searches.parts.people.both,
+            "genuine_subjects": searches.people.both,
             "impostor_subjects": searching,
         }
         return _Counted(numbers, is_reported)
@@ -975,7 +922,7 @@ class MaskedTasks:
             "attempts": attempts,
             "skipped": searches.number(~mated),
             "tied": searches.number(mated & (searches.tied > 0)),
-            "subjects": searches.parts.people.both,
+            "subjects": searches.people.both,
         }
         return _Counted(numbers, is_reported)
 
@@ -1061,17 +1008,22 @@ def numbers_of_parts(
     def tasks_of_part(selection: tuple[Any, ...]) -> CardTasks:
         return tasks_of(scores.select(*selection), protocol, options, provenance)
 
-    # Many parts of a matrix are masks of attempts that are sorted once.
-    if not curves and may_be_masks(scores, selections):
+    # The points of parts that are rows and columns of a matrix are found together.
+    are_places = knows_people(scores) and all(
+        len(sides) == 2 and all(map(_are_increasing, sides, scores.shape)) for sides in selections
+    )
+    if are_places and not curves:
         try:
             tasks = tasks_of_part(selections[0])
-            by_masks = numbers_by_masks(tasks, scores, selections, tell)
+            with rows_reported_to(None):
+                in_parts = tasks_in_parts(tasks, scores, selections)
+                numbers = None if in_parts is None else in_parts.numbers(tell)
         except BioevalError:
-            by_masks = None  # the part itself raises the error again, with its number
-        if by_masks is not None:
-            return NumbersOfParts(by_masks, [tasks.card], provenance, _options_of(tasks, by_masks))
+            numbers = None  # the part itself raises the error again, with its number
+        if numbers is not None:
+            return NumbersOfParts(numbers, [tasks.card], provenance, _options_of(tasks, numbers))
 
-    # Other parts are selected one by one.
+    # Other parts are evaluated one by one.
     stacks: dict[str, Stack] = {}
     cards: list[Protocol] = []
     with rows_reported_to(None):
@@ -1079,25 +1031,25 @@ def numbers_of_parts(
             try:
                 tasks = tasks_of_part(selection)
                 about = tasks.about
-                numbers_of_part = {}
+                numbers_of_part: dict[str, Scalars] = {}
                 for node, task in tasks.count(curves=curves).items():
                     if curves:
-                        numbers = Scalars.of_dataset(task.dataset(), curves=True)
+                        scalars = Scalars.of_dataset(task.dataset(), curves=True)
                     else:
-                        numbers = task.scalars().at_ranks(tasks.card.report.ranks)
-                    numbers_of_part[node] = numbers
+                        scalars = task.scalars().at_ranks(tasks.card.report.ranks)
+                    numbers_of_part[node] = scalars
                     if not node.startswith("verification"):
-                        numbers.variables["gallery_templates"] = np.int64(about.gallery_templates)
+                        scalars.variables["gallery_templates"] = np.int64(about.gallery_templates)
                         if about.people is not None:
-                            numbers.variables["gallery_subjects"] = np.int64(about.gallery_subjects)
+                            scalars.variables["gallery_subjects"] = np.int64(about.gallery_subjects)
             except BioevalError as error:
                 raise error.preceded_by(f"partition {part}: ") from error
             if not part:
                 parts = len(selections)
                 number = sum(
                     values.size
-                    for numbers in numbers_of_part.values()
-                    for _, values in numbers.arrays().values()
+                    for scalars in numbers_of_part.values()
+                    for _, values in scalars.arrays().values()
                 )
                 require_memory(
                     8 * parts * number,
@@ -1105,9 +1057,9 @@ def numbers_of_parts(
                     "expected fewer `n_thresholds` or `thresholds`, or a smaller `max_rank`",
                     limit=stated_memory_limit(scores),
                 )
-            for node, numbers in numbers_of_part.items():
+            for node, scalars in numbers_of_part.items():
                 table = TASKS[node.partition("/")[0]]
-                stacks.setdefault(node, Stack(len(selections), table)).put(part, numbers)
+                stacks.setdefault(node, Stack(len(selections), table)).put(part, scalars)
             if tasks.card not in cards:
                 cards.append(tasks.card)
             tell(part + 1, len(selections))

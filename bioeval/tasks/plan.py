@@ -20,7 +20,7 @@ from bioeval.counting.thresholds import (
     to_internal,
     with_rare_targets,
 )
-from bioeval.counting.verification import Use, count
+from bioeval.counting.verification import Use, count, count_searches
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import RankUnit
 from bioeval.protocol.pairs import with_exclusions
@@ -196,13 +196,8 @@ class CardTasks:
             if task.gallery == "all":
                 key = task.rank_unit, task.fusion
                 searching.setdefault(key, Searching(self.scores, task, self.about))
-        reducers = [reducer for x in searching.values() for reducer in x.reducers]
-        facts = iter(count(self.scores, [*self.verifying.values()], *reducers))
-        searches = {}
-        for key, searches_to_count in searching.items():
-            facts_of_searches = [next(facts) for _ in searches_to_count.reducers]
-            searches[key] = SharedSearches(searches_to_count.result(*facts_of_searches), {})
-        return searches
+        searches = count_searches(self.scores, [*self.verifying.values()], searching)
+        return {key: SharedSearches(x, {}) for key, x in searches.items()}
 
     @stage("finding operating points")
     def _refine(self, counted: dict[str, CountedTask], *, curves: bool) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import Any, Literal, Self, get_args
+from functools import cached_property
+from itertools import chain
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -14,13 +16,21 @@ from bioeval import partition
 from bioeval.base.arguments import chosen_task, require_array, require_choice
 from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import Kind
-from bioeval.base.progress import Tell, report_rows, reporter, rows_reported_to
+from bioeval.base.progress import report_rows, reporter, rows_reported_to
 from bioeval.counting.folds import FoldAttempts, Subset
-from bioeval.counting.identification import Searches, claims_lost, role_of, search
-from bioeval.counting.masks import MaskedParts, SearchedParts, batches, masks_pay
-from bioeval.counting.operating_points import Attempts, AttemptsOfParts
+from bioeval.counting.identification import claims_lost, role_of
+from bioeval.counting.masks import (
+    MaskedParts,
+    PartsOfScores,
+    PartTemplates,
+    SearchedParts,
+    SelectedParts,
+    batches,
+    masks_pay,
+)
+from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.reduce import reduce
-from bioeval.counting.sorted_matrix import SortedMatrix, may_be_sorted
+from bioeval.counting.sorted_matrix import SortedMatrix
 from bioeval.counting.threshold_rules import (
     ChosenThreshold,
     PointsWanted,
@@ -29,21 +39,19 @@ from bioeval.counting.threshold_rules import (
     point_values,
 )
 from bioeval.counting.thresholds import require_values
-from bioeval.counting.verification import Use, Verified, verify
+from bioeval.counting.verification import Use
 from bioeval.partition.samples import LabelCodes
 from bioeval.protocol.fields import PlainTies
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.identification import OpenSetPoints
 from bioeval.scores.blocks import is_few
 from bioeval.scores.embeddings import kind_of_metric
 from bioeval.scores.features import FeatureSide, as_embeddings, require_features, titles_of
 from bioeval.scores.matrix import Scores, require_subjects
-from bioeval.scores.people import knows_people, people_of_probes
+from bioeval.scores.people import knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.sides import GivenSide, keys_of
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.splits import (
-    IndexSet,
     PairSides,
     Part,
     Samples,
@@ -226,279 +234,78 @@ def judged(
     }
 
 
-# The numbers of many folds of a matrix that is sorted once; see ``counting/masks.py``.
+def numbers_of_splits(
+    train: PartsOfScores, test: PartsOfScores, options: FoldOptions, kind: Kind
+) -> Numbers:
+    """Choose a threshold on the training part of each split, and judge both parts by it."""
+    rule = options.rule.as_distance(kind)  # a fitted system may have another kind
+    if options.task != "verification":
+        searches = train.searches(options.search), test.searches(options.search)
+        galleries = np.stack([train.gallery_subjects, test.gallery_subjects], axis=1)
+        return numbers_of_searches(*searches, options, rule) | {"gallery_subjects": galleries}
+    fusion = options.fused(kind)
+    # Of a single large part, only the attempts that a rule needs are listed.
+    trained, times = train.attempts(fusion, PointsWanted.of_rule(rule))
+    chosen = choose_of_parts(rule, trained)
+    fixed = np.where(chosen.defined, chosen.threshold, -np.inf)
+    tested, test_times = test.attempts(fusion, PointsWanted.of_rule(Rule("fixed", tuple(fixed))))
+    numbers = judged(chosen, [trained, tested], [times, test_times])
+    if options.claims is not None:
+        assert isinstance(train, SelectedParts)
+        assert isinstance(test, SelectedParts)
+        others = [x.unenrolled[fusion] for x in (train, test)]  # by part and split
+        splits = [*zip(chosen.threshold, *others, strict=True)]
+        accepted = [[np.count_nonzero(x <= t) for x in parts] for t, *parts in splits]
+        numbers["fa_unenrolled"] = np.array(accepted)
+        numbers["unenrolled_attempts"] = np.array([[*map(len, parts)] for _, *parts in splits])
+    if options.far_targets is not None:
+        if not test.listed:
+            tested, _ = test.attempts(fusion, options.wanted)
+        numbers |= options.points(tested)
+    return numbers
 
 
-#: The parts of a fold: training and test.
-Both = tuple[MaskedParts, MaskedParts]
-
-
-class MaskedFolds:
-    """Folds of a sorted matrix; training and test parts are masks of its rows and columns."""
-
-    def __init__(self, matrix: SortedMatrix, plan: SplitPlan, sides: SplitSides, kind: Kind):
-        self.matrix, self.sides, self.kind = matrix, sides, kind
-        self.splits = [*plan.splits.values()]
-
-    @classmethod
-    def from_scores(
-        cls, scores: Scores, plan: SplitPlan, sides: SplitSides, *, in_passes: bool
-    ) -> MaskedFolds | None:
-        """Return the folds of scores; None if it is cheaper to do without.
-
-        Folds may be counted together `in_passes` over the scores, or else every part is selected.
-        """
-        if not may_be_sorted(scores):
-            return None
-        cells = math.prod(scores.shape)
-        parts = [part for split in plan.splits.values() for part in (split.train, split.test)]
-        cells_of_parts = sum(len(part.probes) * len(part.gallery) for part in parts)
-        # A pass over many scores counts all folds in the time in which masks count some.
-        if not masks_pay(cells, len(plan.splits), cells_of_parts) or (
-            in_passes and not is_few(cells)
-        ):
-            return None
-        try:
-            return cls(SortedMatrix.from_scores(scores), plan, sides, scores.kind)
-        except DataError:  # a part may be without this fault, or raises the error itself
-            return None
-
-    def numbers(self, options: FoldOptions, tell: Tell) -> Numbers:
-        """Return the numbers of a task in every split."""
-        counted: list[Numbers] = []
-        rule = options.rule.as_distance(self.kind)
-        for batch in batches(self.matrix, (train for train, _ in self._indices)):
-            train, test = zip(*self._indices[batch], strict=True)
-            parts = MaskedParts(self.matrix, train), MaskedParts(self.matrix, test)
-            if options.task == "verification":
-                numbers = self._verification(parts, options, rule)
-            else:
-                numbers = self._identification(parts, options, rule)
-            counted.append(numbers | self._number_of_subjects(parts, self.splits[batch]))
-            tell(batch.stop, len(self.splits))
-        return {name: np.concatenate([x[name] for x in counted]) for name in counted[0]}
-
-    @cached_property
-    def _indices(self) -> list[tuple[IndexSet, IndexSet]]:
-        indices = self.sides.indices
-        return [(indices(split.train), indices(split.test)) for split in self.splits]
-
-    def _verification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
-        fusion = options.fused(self.kind)
-        attempts, times = zip(*(x.attempts(fusion) for x in parts), strict=True)
-        numbers = judged(choose_of_parts(rule, attempts[0]), attempts, times)
-        if options.far_targets is None:
-            return numbers
-        return numbers | options.points(attempts[1])
-
-    def _identification(self, parts: Both, options: FoldOptions, rule: Rule) -> Numbers:
-        searches = [x.searches(options.search.ties) for x in parts]
-        if options.task == "closed_set":
-            numbers = self._closed_set(searches, options)
-        else:
-            numbers = self._open_set(searches, options, rule)
-        test = searches[1]
-        return numbers | {
-            "gallery_subjects": _both_parts(
-                [np.count_nonzero(x.enrolled, axis=1) * x.rows.any(axis=1) for x in parts]
-            ),
-            "tied": test.number(test.is_mated & (test.tied > 0)),
-        }
-
-    def _closed_set(self, searches: Sequence[SearchedParts], options: FoldOptions) -> Numbers:
-        test = searches[1]
-        attempts = _both_parts([x.number(x.is_mated) for x in searches])
-        numbers = {
-            "cms_count": _both_parts([x.found(options.ranks)[1] for x in searches]),
+def numbers_of_searches(
+    train: SearchedParts, test: SearchedParts, options: FoldOptions, rule: Rule
+) -> Numbers:
+    """Choose a threshold on the searches of each training part, and judge both parts by it."""
+    parts = train, test
+    numbers = {"tied": test.number(test.is_mated & (test.tied > 0))}
+    if options.task == "closed_set":
+        attempts = _both_parts(x.number(x.is_mated) for x in parts)
+        numbers |= {
+            "cms_count": _both_parts(x.found(options.ranks)[1] for x in parts),
             "attempts": attempts,
-            "skipped": _both_parts([x.number(~x.is_mated) for x in searches]),
+            "skipped": _both_parts(x.number(~x.is_mated) for x in parts),
         }
-        if options.far_targets is None:
-            return numbers
-        (at_rank_1,) = test.found(np.ones(1, dtype=np.int64))[0].T
-        with np.errstate(invalid="ignore"):
-            return numbers | {"recognition_rate": at_rank_1 / attempts[:, 1]}
-
-    def _open_set(
-        self, searches: Sequence[SearchedParts], options: FoldOptions, rule: Rule
-    ) -> Numbers:
-        roles = [options.search.impostors] * len(self.splits)
-        open_set = [x.attempts(x.impostors(roles[: len(x.parts)])) for x in searches]
-        attempts = [x.first for x in open_set]
-        chosen = choose_of_parts(rule, attempts[0])
-        detected = [x.found(options.ranks, chosen.threshold) for x in searches]
-        at_rank, up_to_rank = map(_both_parts, zip(*detected, strict=True))
-        numbers = judged(chosen, attempts) | {"di": at_rank, "detected": up_to_rank}
-        numbers["searching"] = searches[1].searching_people(roles[: len(searches[1].parts)])
-        if options.far_targets is None:
-            return numbers
-        dir_at_far, _ = open_set[1].dir_at_far(options.far_targets, options.ranks)
-        return numbers | {"eer": attempts[1].equal_error().eer, "dir_at_far": dir_at_far}
-
-    def _number_of_subjects(self, parts: Both, splits: Sequence[Split]) -> Numbers:
-        if any(split.fitted is not split.train.probes for split in splits):
-            sizes = [self.sides.sizes(split) for split in splits]
-            return {name: np.array([x[name] for x in sizes]) for name in sizes[0]}
-        train, test = ((x.probing + x.enrolled > 0) & self.matrix.is_person for x in parts)
-        subjects = _both_parts([x.sum(axis=1) for x in (train, test)])
-        return {"subjects": subjects, "shared_subjects": (train & test).sum(axis=1)}
+        if options.far_targets is not None:
+            (at_rank_1,) = test.found(np.ones(1, dtype=np.int64))[0].T
+            with np.errstate(invalid="ignore"):
+                numbers["recognition_rate"] = at_rank_1 / attempts[:, 1]
+        return numbers
+    roles = [options.search.impostors] * test.parts
+    ranked = [x.attempts(x.impostors(roles)) for x in parts]
+    at_first = [x.first for x in ranked]
+    chosen = choose_of_parts(rule, at_first[0])
+    at_rank, up_to_rank = zip(
+        *(x.found(options.ranks, chosen.threshold) for x in parts), strict=True
+    )
+    numbers |= judged(chosen, at_first)
+    numbers |= {"di": _both_parts(at_rank), "detected": _both_parts(up_to_rank)}
+    numbers["searching"] = test.searching_people(roles)
+    if options.far_targets is not None:
+        numbers["eer"] = at_first[1].equal_error().eer
+        numbers["dir_at_far"], _ = ranked[1].dir_at_far(options.far_targets, options.ranks)
+    return numbers
 
 
-def _both_parts(numbers: Sequence[np.ndarray]) -> np.ndarray:
+def _both_parts(numbers: Iterable[np.ndarray]) -> np.ndarray:
     """Return the numbers of the training and the test part over (split, part, ...)."""
-    return np.stack(numbers, axis=1)
+    return np.stack([*numbers], axis=1)
 
 
 # Repeats share a pass over the scores; this is the most pairs of folds in all of them.
 SHARED = 1 << 12
-
-NO_ATTEMPTS = Attempts.from_scores(np.empty(0), np.empty(0))
-
-#: The numbers of one split by name, of both parts or of the whole split: one row of the arrays in
-#: :data:`bioeval.studies.folds.results.SplitNumbers`.
-Fold = dict[str, Any]
-
-
-# ------------------------------------------------------------------------- one part of the scores
-
-
-@dataclass(frozen=True)
-class Searched(OpenSetPoints):
-    """The identification attempts of one part."""
-
-    skipped: int = 0  # number of probes without a mate
-    gallery: int = 0  # number of subjects in the gallery
-    tied: int = 0  # number of probes whose rank is decided by equal scores
-    searching: int = 0  # number of people who search without a mate
-
-    @classmethod
-    def of_part(cls, searches: Searches, task: OpenSet, gallery: int, person: np.ndarray) -> Self:
-        """Return the attempts of searches in a gallery of `gallery` subjects.
-
-        `person` has the subject code of each probe, -1 for no person.
-        """
-        is_mated = searches.mates > 0
-        points = cls.from_searches(searches, task.ties, task.impostors)
-        tied = int((searches.tied[is_mated] > 0).sum())
-        is_impostor = {"unenrolled": ~searches.enrolled, "leave-subject-out": searches.enrolled}
-        impostors = np.unique(person[is_impostor.get(task.impostors, slice(None))])
-        return replace(
-            points,
-            skipped=int((~is_mated).sum()),
-            gallery=gallery,
-            tied=tied,
-            searching=int(np.count_nonzero(impostors >= 0)),
-        )
-
-    def attempts(self) -> Attempts:
-        """Return the attempts at rank 1; any threshold rejects a mate at another rank."""
-        mate = np.full(self.genuine, np.nan)
-        first = self.mate_distance[self.ranks == 1]
-        mate[: len(first)] = first
-        return Attempts.with_failures(mate, self.impostor_distances)
-
-    def found(self, ranks: np.ndarray, threshold: float = np.inf) -> tuple[np.ndarray, np.ndarray]:
-        """Return how many mates that a threshold accepts are at each rank, and up to it.
-
-        The threshold is a distance; NaN accepts none.
-        """
-        accepted = self.ranks[self.mate_distance <= threshold]
-        is_at_rank, is_up_to_rank = accepted == ranks[:, None], accepted <= ranks[:, None]
-        return is_at_rank.sum(axis=1), is_up_to_rank.sum(axis=1)
-
-    def points(self, options: FoldOptions) -> Fold:
-        """Return the operating points of this part: EER and DIR at FAR, or CMS at rank 1."""
-        if options.task == "closed_set":
-            at_rank_1 = np.count_nonzero(self.ranks == 1)
-            return {"recognition_rate": at_rank_1 / self.genuine if self.genuine else math.nan}
-        assert options.far_targets is not None
-        dir_, _ = self.at_far(options.far_targets, int(options.ranks[-1]))
-        return {"eer": self.equal_error.eer, "dir_at_far": dir_[:, options.ranks - 1]}
-
-
-class FoldSide:
-    """One part of a split, whose scores are selected when they are first needed."""
-
-    def __init__(self, view: Callable[[], Scores | None], about: Provenance | None = None):
-        """Take the function that selects the scores, and the provenance of all scores."""
-        self._view, self._about = view, about
-        self._draw: Callable[[Scores], partition.DrawnClaims] | None = None
-        self._searches: dict[tuple[str, str], Searches] = {}  # searches by unit of ranks and fusion
-
-    @cached_property
-    def scores(self) -> Scores | None:
-        """The scores of the part; None without probes or without a gallery."""
-        return self._view()
-
-    @cached_property
-    def claims(self) -> partition.DrawnClaims | None:
-        """The claims that are drawn as the attempts of the part; None if all attempts count."""
-        if self._draw is None or self.scores is None:
-            return None
-        return self._draw(self.scores)
-
-    def draw_claims(self, draw: Callable[[Scores], partition.DrawnClaims]) -> None:
-        """Take the function that draws the claims of the part from its scores."""
-        self._draw = draw
-
-    def attempts(self, options: FoldOptions, rule: Rule) -> Attempts:
-        """Return the attempts of verification; of a large part, only attempts that a rule needs."""
-        if self.scores is None:
-            return NO_ATTEMPTS
-        return self._verified(options, PointsWanted.of_rule(rule)).attempts
-
-    def _verified(self, options: FoldOptions, wanted: PointsWanted | None = None) -> Verified:
-        assert self.scores is not None
-        return verify(
-            self.scores, options.use, claims=self.claims, wanted=wanted, about=self._about
-        )
-
-    def unenrolled(self, options: FoldOptions) -> np.ndarray:
-        """Return the scores of drawn claims by probes who are not enrolled."""
-        scores = None if self.scores is None else self._verified(options).unenrolled
-        return np.empty(0) if scores is None else scores
-
-    def points(self, options: FoldOptions) -> Fold:
-        """Return the operating points of verification, for which the part is counted."""
-        attempts = NO_ATTEMPTS
-        if self.scores is not None:
-            attempts = self._verified(options, options.wanted).attempts
-        return _single(options.points(attempts.points))
-
-    def searched(self, options: FoldOptions) -> Searched:
-        """Return the attempts of identification."""
-        task = options.search
-        if self.scores is None:
-            none = np.empty(0)
-            return Searched(none, none, none, 0, none)
-        key = task.rank_unit, task.fusion
-        if key not in self._searches:
-            self._searches[key] = search(self.scores, task, self._about)
-        gallery = len(self.scores.gallery_order.subjects)
-        person = people_of_probes(self.scores)
-        return Searched.of_part(self._searches[key], task, gallery, person)
-
-
-# -------------------------------------------------------------------------------------- one fold
-
-
-def fold_of_searches(train: Searched, test: Searched, options: FoldOptions, rule: Rule) -> Fold:
-    """Evaluate identification: choose a threshold on the training part; judge both parts by it."""
-    parts = train, test
-    if options.task == "closed_set":
-        fold = {
-            "attempts": [part.genuine for part in parts],
-            "skipped": [part.skipped for part in parts],
-            "cms_count": [part.found(options.ranks)[1] for part in parts],
-        }
-    else:
-        attempts = [part.ranked.first for part in parts]
-        counts = _single(judged(choose_of_parts(rule, attempts[0]), attempts))
-        detected = [part.found(options.ranks, counts["threshold"]) for part in parts]
-        at_rank, up_to_rank = zip(*detected, strict=True)
-        fold = counts | {"searching": test.searching, "di": at_rank, "detected": up_to_rank}
-    fold |= {"gallery_subjects": [part.gallery for part in parts], "tied": test.tied}
-    return fold if options.far_targets is None else fold | test.points(options)
 
 
 # ------------------------------------------------------------------------------------- all folds
@@ -530,96 +337,81 @@ class FoldedSystem:
         lost = claims_lost(self.scores, options.fused(self.kind))
         return about.without_claims(*lost, where=" of all data")
 
-    def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:
-        """Return the training part and the test part."""
+    def parts(self, split: Split) -> tuple[Scores | None, Scores | None]:
+        """Return the scores of the training and of the test part; None without comparisons."""
         assert isinstance(self.sides, SplitSides | PairSides)
-        view, about = self.sides.view, self.about
-        train, test = partial(view, split.train), partial(view, split.test)
-        return FoldSide(train, about), FoldSide(test, about)
+        return self.sides.view(split.train), self.sides.view(split.test)
 
 
-def _single(numbers: Numbers) -> Fold:
-    return {name: values[0] for name, values in numbers.items()}
-
-
-def stacked(folds: Sequence[Fold]) -> Numbers:
-    """Return the numbers of splits as arrays by name, the splits first."""
-    return {name: np.array([fold[name] for fold in folds]) for name in folds[0]}
+def joined(numbers: Sequence[Numbers]) -> Numbers:
+    return {name: np.concatenate([x[name] for x in numbers]) for name in numbers[0]}
 
 
 def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Numbers]:
     """Evaluate several tasks in every split, and return the numbers of each task.
 
-    See :data:`bioeval.studies.folds.results.SplitNumbers`. Many parts of a matrix are evaluated as
-    masks of a matrix that is sorted once; other parts are selected one by one.
+    See :data:`bioeval.studies.folds.results.SplitNumbers`. The parts of many folds of a matrix are
+    masks of a matrix that is sorted once. Verification in other folds of a matrix is counted in
+    passes over the scores, where folds can share them. All other parts are selected.
     """
-    masked, tell = None, reporter()
-    maskable = [options for options in tasks if _may_be_masked(system, options)]
-    if maskable:
-        plan, sides = system.plan, system.sides
-        assert isinstance(sides, SplitSides)
-        in_passes = all(_share_passes(system, options) for options in maskable)
-        masked = MaskedFolds.from_scores(system.scores, plan, sides, in_passes=in_passes)
-    if masked is None:
-        return _evaluate_selected(system, tasks)
-    return [
-        masked.numbers(options, tell)
-        if _may_be_masked(system, options)
-        else _evaluate_selected(system, [options])[0]
-        for options in tasks
-    ]
-
-
-def _may_be_masked(system: FoldedSystem, options: FoldOptions) -> bool:
-    is_matrix = not system.is_fitted and isinstance(system.sides, SplitSides)
-    ranks_people = options.task != "verification" and options.search.rank_unit == "subject"
-    return is_matrix and options.claims is None and not ranks_people
-
-
-def _evaluate_selected(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Numbers]:
-    """Evaluate tasks in every split; count folds together, as far as they can be."""
-    counted = {
-        i: _count_together(system, x) for i, x in enumerate(tasks) if _share_passes(system, x)
-    }
-    selected = [i for i in range(len(tasks)) if i not in counted]
-    folds: list[list[Fold]] = [[] for _ in tasks]
-    plan, tell = system.plan, reporter()
+    plan, sides = system.plan, system.sides
+    splits = [*plan.splits.values()]
+    share_passes = [_share_passes(system, options) for options in tasks]
+    places: list[list[PartTemplates]] = []  # of all training parts, and of all test parts
+    shape: tuple[int, ...] = (0, 0)
+    matrix = None
+    masked: list[int] = []  # the numbers of the tasks whose parts are masks
+    if not system.is_fitted and isinstance(sides, SplitSides):
+        sets = [x.train for x in splits], [x.test for x in splits]
+        places = [[*map(sides.indices, parts)] for parts in sets]
+        shape = system.scores.shape
+        for i, options in enumerate(tasks):
+            ranks_people = options.task != "verification" and options.search.rank_unit == "subject"
+            if options.claims is None and not ranks_people:
+                masked.append(i)
+        # A pass over many scores counts all folds in the time in which masks count some.
+        passes_pay = all(share_passes[i] for i in masked) and not is_few(math.prod(shape))
+        if not passes_pay and masks_pay(system.scores, chain(*places)):
+            with suppress(DataError):  # a part may be without this fault, or raises the error
+                matrix = SortedMatrix.from_scores(system.scores)
+    if matrix is None:
+        masked = []
+    together = [i for i, share in enumerate(share_passes) if share and i not in masked]
+    selected = [i for i in range(len(tasks)) if i not in (*masked, *together)]
+    numbers: list[list[Numbers]] = [[] for _ in tasks]
+    for i in together:
+        numbers[i].append(_count_together(system, tasks[i]))
+    tell = reporter()
     with rows_reported_to(None):  # progress counts folds, and not the rows that they read
-        for done, split in enumerate(plan.splits.values() if selected else (), start=1):
-            train, test = system.parts(split)
+        if matrix is not None:
+            for run in batches(shape, places[0]):
+                train, test = (MaskedParts(matrix, x[run]) for x in places)
+                for i in masked:
+                    numbers[i].append(numbers_of_splits(train, test, tasks[i], system.kind))
+                tell(run.stop, len(splits))
+        # Selected parts are counted together if their attempts are few enough to be listed.
+        runs: Iterable[slice] = (slice(i, i + 1) for i in range(len(splits)))
+        if places and all(is_few(len(rows) * len(columns)) for rows, columns in chain(*places)):
+            runs = batches(shape, places[0])
+        about = None if system.is_fitted else system.about
+        claims = next((options.claims for options in tasks if options.claims), None)
+        for run in runs if selected else ():
+            parts = []
+            for part, views in enumerate(zip(*map(system.parts, splits[run]), strict=True)):
+                drawn = [
+                    claims.draw(view, repeat=number, part=part)
+                    if claims and view is not None
+                    else None
+                    for number, view in enumerate(views, start=run.start)
+                ]
+                parts.append(SelectedParts(views, about, drawn))
             for i in selected:
-                fold = _selected_fold(system, tasks[i], train, test, number=len(folds[i]))
-                folds[i].append(fold | system.sides.sizes(split))
-            tell(done, len(plan.splits))
-    return [counted[i] if i in counted else stacked(x) for i, x in enumerate(folds)]
-
-
-def _selected_fold(
-    system: FoldedSystem, options: FoldOptions, train: FoldSide, test: FoldSide, number: int
-) -> Fold:
-    """Evaluate one split by itself; `train` and `test` are its parts, `number` its place."""
-    rule = options.rule.as_distance(system.kind)  # a fitted system may have another kind
-    if options.claims is not None:
-        for part, side in enumerate((train, test)):
-            side.draw_claims(partial(options.claims.draw, repeat=number, part=part))
-    if options.task != "verification":
-        return fold_of_searches(train.searched(options), test.searched(options), options, rule)
-    # Choose a threshold on the training part; judge both parts by it.
-    train_attempts = train.attempts(options, rule)
-    chosen = choose_of_parts(rule, train_attempts.points)
-    fixed = Rule("fixed", (float(chosen.threshold[0]) if chosen.defined[0] else -np.inf,))
-    test_attempts = test.attempts(options, fixed)
-    fold = _single(judged(chosen, [train_attempts.points, test_attempts.points]))
-    if options.claims is not None:
-        unenrolled = [part.unenrolled(options) for part in (train, test)]
-        fold["fa_unenrolled"] = [np.count_nonzero(x <= chosen.threshold) for x in unenrolled]
-        fold["unenrolled_attempts"] = [len(x) for x in unenrolled]
-    if options.far_targets is not None:
-        if test_attempts.listed:
-            fold |= _single(options.points(test_attempts.points))
-        else:
-            fold |= test.points(options)
-    return fold
+                train_and_test = parts[0], parts[1]
+                numbers[i].append(numbers_of_splits(*train_and_test, tasks[i], system.kind))
+            tell(run.stop, len(splits))
+    sizes = [sides.sizes(split) for split in splits]
+    sizes_of_parts = {name: np.array([x[name] for x in sizes]) for name in sizes[0]}
+    return [joined(x) | sizes_of_parts for x in numbers]
 
 
 def _count_together(system: FoldedSystem, options: FoldOptions) -> Numbers:
@@ -644,16 +436,16 @@ def _count_together(system: FoldedSystem, options: FoldOptions) -> Numbers:
                 if options.far_targets is not None and counting.few:
                     numbers |= options.points(test)
                 counted.append(numbers)
-    numbers = {name: np.concatenate([x[name] for x in counted]) for name in counted[0]}
-    splits = [*plan.splits.values()]
-    if options.far_targets is not None and not counting.few:
-        points = []
-        with rows_reported_to(None):
-            for done, split in enumerate(splits, start=1):
-                points.append(system.parts(split)[1].points(options))
-                tell(done, len(splits))
-        numbers |= stacked(points)
-    return numbers | stacked([sides.sizes(split) for split in splits])
+    if options.far_targets is None or counting.few:
+        return joined(counted)
+    points = []
+    with rows_reported_to(None):
+        for done, split in enumerate(plan.splits.values(), start=1):
+            test = SelectedParts([system.parts(split)[1]], system.about)
+            attempts, _ = test.attempts(options.fused(system.kind), options.wanted)
+            points.append(options.points(attempts))
+            tell(done, len(plan.splits))
+    return joined(counted) | joined(points)
 
 
 def _share_passes(system: FoldedSystem, options: FoldOptions) -> bool:
@@ -740,7 +532,7 @@ class TrainedSystem(FoldedSystem):
     def about_task(self, options: FoldOptions) -> Provenance:
         return self.about
 
-    def parts(self, split: Split) -> tuple[FoldSide, FoldSide]:
+    def parts(self, split: Split) -> tuple[Scores | None, Scores | None]:
         """Return both parts, transformed by a clone that is fitted to the training samples."""
         from sklearn.base import clone
 
@@ -748,7 +540,7 @@ class TrainedSystem(FoldedSystem):
         train, test = (self._scores_of_part(fitted, part) for part in (split.train, split.test))
         if test is not None:
             self._origin = test.origin
-        return FoldSide(lambda: train), FoldSide(lambda: test)
+        return train, test
 
     def _scores_of_part(self, fitted: Any, part: Part) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""

@@ -20,26 +20,34 @@ pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 
 
 @contextmanager
-def masks_pay(monkeypatch: pytest.MonkeyPatch, *, always: bool) -> Iterator[None]:
+def counted(monkeypatch: pytest.MonkeyPatch, way: str) -> Iterator[None]:
+    """Count parts by "masks", "selected" together, or "one" by one."""
     with monkeypatch.context() as patch:
-        patch.setattr(masks, "LOADED", -(10**18) if always else 10**18)
+        patch.setattr(masks, "OFTEN", -1 if way == "masks" else 10**18)
+        if way == "one":
+            patch.setattr("bioeval.studies.repeat.is_few", lambda cells: False)
+            patch.setattr(masks, "CELLS_TOGETHER", 1)
         yield
 
 
-def both_ways(
+def all_ways(
     monkeypatch: pytest.MonkeyPatch, call: Callable[[], xr.DataTree]
-) -> tuple[xr.DataTree, xr.DataTree] | None:
-    """The results by masks and of selected parts; None where both refuse with the same words."""
+) -> list[xr.DataTree] | None:
+    """The results of all ways, one by one at the end; None where all refuse with the same words."""
     try:
-        with masks_pay(monkeypatch, always=False):
-            selected = call()
+        with counted(monkeypatch, "one"):
+            expected = call()
     except be.BioevalError as error:
-        with masks_pay(monkeypatch, always=True), pytest.raises(type(error)) as raised:
-            call()
-        assert str(raised.value) == str(error)
+        for way in ("masks", "selected"):
+            with counted(monkeypatch, way), pytest.raises(type(error)) as raised:
+                call()
+            assert str(raised.value) == str(error)
         return None
-    with masks_pay(monkeypatch, always=True):
-        return call(), selected
+    results = []
+    for way in ("masks", "selected"):
+        with counted(monkeypatch, way):
+            results.append(call())
+    return [*results, expected]
 
 
 def assert_same(found: xr.Dataset, expected: xr.Dataset) -> None:
@@ -77,13 +85,12 @@ def test_repeat_counts_by_masks_what_selected_parts_have(seed, monkeypatch):
         divides = type(splitter).__name__.startswith(("Probe", "Enrolled", "Experiment"))
         protocol = random_card(rng, "probe-against-gallery" if divides else scores.layout)
     options = {"auc": False} if rng.random() < 0.2 else {}
-    two_trees = both_ways(monkeypatch, lambda: be.repeat(scores, splitter, protocol, **options))
-    if two_trees is None:
-        return
-    by_masks, expected = two_trees
-    assert [x.path for x in by_masks.leaves] == [x.path for x in expected.leaves]
-    for node in expected.leaves:
-        assert_same(by_masks[node.path].to_dataset(), node.to_dataset())
+    trees = all_ways(monkeypatch, lambda: be.repeat(scores, splitter, protocol, **options))
+    *together, expected = trees or [xr.DataTree()]
+    for found in together:
+        assert [x.path for x in found.leaves] == [x.path for x in expected.leaves]
+        for node in expected.leaves:
+            assert_same(found[node.path].to_dataset(), node.to_dataset())
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -105,17 +112,19 @@ def test_cross_evaluate_counts_by_masks_what_selected_parts_have(seed, monkeypat
     if task != "closed_set":
         rules = ["eer", "far=0.1", "far=0.01", "hter", "frr=0.05", "accuracy", 0.5]
         options["threshold"] = rules[rng.integers(len(rules))]
-    two_results = both_ways(
+    results = all_ways(
         monkeypatch, lambda: xr.DataTree(be.cross_evaluate(scores, splitter, **options))
     )
-    if two_results is not None:
-        assert_same(*(x.to_dataset() for x in two_results))
+    *together, expected = results or [xr.DataTree()]
+    for found in together:
+        assert_same(found.to_dataset(), expected.to_dataset())
 
 
 def test_few_parts_are_selected_and_many_are_masks():
-    assert not masks.masks_pay(200 * 200, 10, 10 * 100 * 100)
-    assert masks.masks_pay(200 * 200, 1000, 1000 * 100 * 100)
-    assert not masks.masks_pay(3000 * 3000, 30, 30 * 300 * 300)
+    scores = be.simulate(50, 4, random_state=1)
+    half = np.arange(100), np.arange(100)
+    assert not masks.masks_pay(scores, 10 * [half])
+    assert masks.masks_pay(scores, 1000 * [half])
 
 
 def test_thousands_of_parts_are_interrupted_at_once(monkeypatch):
@@ -129,7 +138,7 @@ def test_thousands_of_parts_are_interrupted_at_once(monkeypatch):
     monkeypatch.setattr(masks, "CELLS_TOGETHER", 1)
     splitter = be.partition.SubjectShuffleSplit(50, test_size=0.5, random_state=0)
     with (
-        masks_pay(monkeypatch, always=True),
+        counted(monkeypatch, "masks"),
         be.set_options(progress=interrupt),
         pytest.raises(KeyboardInterrupt),
     ):
@@ -141,11 +150,11 @@ def test_each_probe_of_a_part_is_an_impostor_whether_its_person_is_enrolled_or_n
     scores = be.simulate(9, (1, 3), within=1.2, random_state=3)
     people = [np.arange(9), np.arange(3), np.flatnonzero(np.bincount(scores.codes.probe) > 1)]
     parts = [np.flatnonzero(np.isin(scores.codes.probe, some)) for some in people]
-    two_trees = both_ways(monkeypatch, lambda: be.repeat(scores, parts))
-    assert two_trees is not None
-    by_masks, expected = (x["open_set"].to_dataset() for x in two_trees)
-    assert_same(by_masks, expected)
-    assert by_masks.impostor_attempts.values.tolist() == [*map(len, parts)]
+    trees = all_ways(monkeypatch, lambda: be.repeat(scores, parts))
+    assert trees is not None
+    for tree in trees:
+        assert_same(tree["open_set"].to_dataset(), trees[-1]["open_set"].to_dataset())
+        assert tree["open_set"].impostor_attempts.values.tolist() == [*map(len, parts)]
 
 
 def test_a_mask_makes_a_symmetric_matrix_one_of_two_directions(monkeypatch):
@@ -154,7 +163,8 @@ def test_a_mask_makes_a_symmetric_matrix_one_of_two_directions(monkeypatch):
     mask = np.random.default_rng(0).random(symmetric.shape) < 0.7
     masked = be.Scores(symmetric, scores.probe_labels, mask=mask)
     splitter = be.partition.SubjectShuffleSplit(4, test_size=0.6, random_state=0)
-    two_trees = both_ways(monkeypatch, lambda: be.repeat(masked, splitter))
-    assert two_trees is not None
-    for node in two_trees[1].leaves:
-        assert_same(two_trees[0][node.path].to_dataset(), node.to_dataset())
+    trees = all_ways(monkeypatch, lambda: be.repeat(masked, splitter))
+    assert trees is not None
+    for node in trees[-1].leaves:
+        for tree in trees[:-1]:
+            assert_same(tree[node.path].to_dataset(), node.to_dataset())
