@@ -265,8 +265,8 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
             "npy features",
             {
                 "s.npy": _npy(d),
-                "t.txt": _text(*(f"{i} {j} {int(who[i] == who[j])}" for i, j in pairs)),
-                "t.csv": _text("template_id,subject_id", *(f"{i},{w}" for i, w in enumerate(who))),
+                "t.txt": _text(*(f"t{i} t{j} {int(who[i] == who[j])}" for i, j in pairs)),
+                "t.csv": _text("name,subject_id", *(f"t{i},{w}" for i, w in enumerate(who))),
             },
             ["run", "s.npy", "t.txt", "--labels", "t.csv", "--metric", "l2", "--format", "kaldi"],
         ),

@@ -147,12 +147,6 @@ _OF_MAIN_ROLES = {
     *("scores", "distances", "similarities", "embeddings", "gallery_embeddings", "indices"),
     *("probe_ids", "gallery_ids"),
 }
-#: The array of the names of people, whose places may stand for the people as labels.
-PEOPLE_NAMES = "names"
-
-#: The word of ``columns`` for impostor scores, where ``genuine`` names an array of scores.
-IMPOSTOR = "impostor"
-
 # What embeddings and lists take under a memory limit: bytes in any case, and copies of the arrays.
 _BYTES_OF_ARRAYS = 76 << 20
 _COPIES = 4
@@ -173,8 +167,7 @@ class ArrayFile:
     path: Path
     arrays: dict[str, Lazy]
     arguments: Arguments
-    #: Whether MATLAB wrote the file: a list is a matrix of one row or column, and matrices may be
-    #: transposed.
+    #: Whether MATLAB wrote the file: a list is a matrix of one row or column.
     matlab: bool = False
     #: Of an array alone, the file with the labels of each side; all other labels are arrays.
     label_files: dict[str, Path] = field(default_factory=dict)
@@ -417,7 +410,7 @@ class ArrayFile:
         """Whether an array without a prefix is a list of values that has no role."""
         shape = self.shape(name)
         is_list = prod(shape) == max(shape, default=0) > 1
-        names_in_use = RESERVED | self.used | {"fold", PEOPLE_NAMES}
+        names_in_use = RESERVED | self.used | {"fold"}
         return is_list and not name.startswith(PREFIXES) and name not in names_in_use
 
     def wrong_length(self, name: str, count: int) -> DataError:
@@ -479,9 +472,7 @@ def scores_of(
                 "bioeval"
             )
     file = ArrayFile(path, arrays, arguments, matlab, label_files or {})
-    names_impostors = IMPOSTOR in arguments.meta and "columns.scores" not in arguments
-    has_two_vectors = "columns.genuine" in arguments and names_impostors
-    roles = [] if has_two_vectors else _main_roles(file)
+    roles = _main_roles(file)
     if len(roles) > 1:
         names = [next(x for x in NAMES[role] if x in arrays) for role in roles]
         raise DataError(
@@ -499,7 +490,7 @@ def scores_of(
         layout, scores = "embeddings", _embeddings(file, as_read)
     elif not roles:
         layout = "scores of two classes"
-        scores = _two_vectors(file, are_named=has_two_vectors)
+        scores = _two_vectors(file)
     else:
         name = file.take("scores") or ""
         shape = arrays[name].shape
@@ -624,26 +615,6 @@ def _main_roles(file: ArrayFile) -> list[str]:
     return [*scores, "embeddings"] if features and gallery_features else scores
 
 
-def _are_transposed(file: ArrayFile, *names: str) -> bool:
-    """Whether matrices of a MATLAB file are transposed, by the number of labels of both sides.
-
-    `names` are one array of scores, or the embeddings of both sides. Programs disagree on whether
-    templates are rows or columns. Where the number of labels fits both dimensions (as many
-    features as templates), the matrix of the other side decides.
-    """
-    if not file.matlab:
-        return False
-    labels = [*filter(None, map(file.take, ("labels", "gallery_labels")))]
-    counts = tuple(file.shape(x)[0] for x in labels if len(file.shape(x)) == 1)
-    if len(counts) != 2:
-        return False
-    if len(names) == 1:
-        shape = file.arrays[names[0]].shape
-        return shape == counts[::-1] != counts
-    row_counts, column_counts = zip(*(file.arrays[x].shape for x in names), strict=True)
-    return column_counts == counts != row_counts
-
-
 def vectors_of_classes(names: Sequence[str]) -> tuple[str, str] | None:
     """Return the names of the genuine and of the impostor scores; None if there are none."""
     folded_names = {re.sub("scores?|[_ -]", "", name.casefold()): name for name in names}
@@ -653,34 +624,19 @@ def vectors_of_classes(names: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-def _two_vectors(file: ArrayFile, *, are_named: bool) -> Scores:
-    """Return genuine and impostor scores, in an array each, as pairs without names.
-
-    `are_named` is whether ``columns`` names the two arrays; else their own names show them.
-    """
+def _two_vectors(file: ArrayFile) -> Scores:
+    """Return genuine and impostor scores, in an array each, as pairs without names."""
     path = file.path
-    genuine, impostor = "", ""
-    if are_named:
-        names = {"genuine": file.arguments.take("columns.genuine")} | file.arguments.all_meta()
-        for word, name in names.items():
-            if word not in ("genuine", IMPOSTOR):
-                raise file.arguments.no_meaning(path, f"columns.{word}", "scores of two classes")
-            file.require(name, f'`columns={{"{word}": ...}}`')
-            if not file.arrays[name].is_vector:
-                raise wrong_shape(path, repr(name), file.arrays[name].shape, "one score a pair")
-        genuine, impostor = names["genuine"], names[IMPOSTOR]
-    else:
-        arrays = file.arrays.items()
-        vectors = [k for k, v in arrays if v.dtype.kind in "iuf" and v.is_vector]
-        genuine, impostor = vectors_of_classes(vectors) or ("", "")
+    arrays = file.arrays.items()
+    vectors = [k for k, v in arrays if v.dtype.kind in "iuf" and v.is_vector]
+    genuine, impostor = vectors_of_classes(vectors) or ("", "")
     if not genuine:
-        arrays = file.arrays.items()
         matrices = (k for k, v in arrays if len(v.shape) == 2 and v.dtype.kind == "f")
         raise DataError(
-            f"{path}: no array 'scores' or 'embeddings'; name the array to use with "
-            f'{backquoted("columns.scores", next(matrices, None))}, `columns={{"embeddings": '
-            '...}` or, of top-K lists, `columns={"indices": ..., "scores": ...}`. It holds: '
-            f"{file.contents}"
+            f"{path}: no array 'scores' or 'embeddings', and no vectors 'genuine' and 'impostor'; "
+            f"name the array to use with {backquoted('columns.scores', next(matrices, None))}, "
+            '`columns={"embeddings": ...}` or, of top-K lists, `columns={"indices": ..., "scores": '
+            f"...}}`. It holds: {file.contents}"
         )
     genuine_scores = file.arrays[genuine].read().reshape(-1)
     impostor_scores = file.arrays[impostor].read().reshape(-1)
@@ -698,9 +654,8 @@ def _two_vectors(file: ArrayFile, *, are_named: bool) -> Scores:
 def _matrix(file: ArrayFile, name: str) -> Scores:
     arguments = file.arguments
     array = file.arrays[name]
-    is_transposed = _are_transposed(file, name)
     mask = file.take("mask")
-    row_count, column_count = array.shape[::-1] if is_transposed else array.shape
+    row_count, column_count = array.shape
     # Without labels of the columns, a square matrix is all-against-all; with a mask, and without
     # any labels, the two sides are not known to be one set.
     gallery = file.labels("gallery", column_count, "gallery templates")
@@ -727,7 +682,7 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
     }
     labels = [side and side.columns()[0] for side in (probe, gallery)]
     held = 0
-    if not is_transposed and array.rows is not None and "failed" not in arguments:
+    if array.rows is not None and "failed" not in arguments:
         values = array.rows()
     else:
         if OPTIONS["memory_limit"] is not None:
@@ -735,8 +690,7 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
             # What does not fit is not read: the least limit depends on the labels, not on values.
             values = np.broadcast_to(array.dtype.type(0), (row_count, column_count))
             rows_within(Scores(values, *labels, **options)._with(_held=array.copies * held), 1)
-        values = array.read()
-        values = arguments.with_failures(values.T if is_transposed else values)
+        values = arguments.with_failures(array.read())
     scores = Scores(values, *labels, **options)._with(reading=remarks, _held=held)
     if not arguments.names_arrays and "probe_ids" in file.arrays:
         probe_ids = file.ids("probe_ids", row_count)
@@ -771,8 +725,7 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         if len(shape) != 2:
             raise wrong_shape(file.path, repr(name), shape, "one embedding per row")
     are_one_set = len(names) == 1
-    is_transposed = not are_one_set and _are_transposed(file, *names)
-    counts = [file.arrays[name].shape[is_transposed] for name in names]
+    counts = [file.arrays[name].shape[0] for name in names]
     gallery = None if are_one_set else file.labels("gallery", counts[1], "gallery templates")
     probe = file.labels("probe", counts[0], "templates", has_metadata=are_one_set)
     if probe is None or not are_one_set and gallery is None:
@@ -786,7 +739,6 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
     for name in names:
         values = file.arrays[name].read()
         titles = titles_of(values)
-        values = values.T if is_transposed else values
         checked = as_embeddings(values, f"{file.path}: {name}")
         features.append(values if hasattr(values, "iloc") else checked)  # rows may have numbers
     labels = [side.columns()[0] for side in (probe, gallery) if side is not None]
@@ -1068,12 +1020,6 @@ def _scores_of_trials(
                 f"are no whole numbers called {_IMAGE_NUMBER!r}; name them with "
                 f'`columns={{"{_IMAGE_NUMBER}": ...}}`. It holds: {file.contents}'
             )
-        # Labels may be places in an array of names of people, as in files of LFW's images.
-        people = file.arrays.get(PEOPLE_NAMES)
-        if people is not None and people.dtype.kind == "U" and len(people.shape) == 1:
-            is_whole = subjects.dtype.kind in "iu"
-            if is_whole and 0 <= subjects.min() <= subjects.max() < people.shape[0]:
-                subjects = people.read()[subjects]
         numbers = meta[_IMAGE_NUMBER].tolist()
         names = [f"{person} {i}" for person, i in zip(subjects.tolist(), numbers, strict=True)]
     elif template_names is None:

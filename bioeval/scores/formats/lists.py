@@ -25,7 +25,6 @@ from bioeval.scores.arrays import Mask
 from bioeval.scores.codes import Codes
 from bioeval.scores.features import NO_FEATURES
 from bioeval.scores.formats.arrays import (
-    IMPOSTOR,
     scores_of,
     scores_of_array,
     vectors_of_classes,
@@ -54,7 +53,6 @@ from bioeval.scores.formats.tables import (
     HEADER_NAMES,
     Columns,
     FileKind,
-    GrowingColumn,
     Head,
     Words,
     as_integers,
@@ -827,10 +825,7 @@ def _of_arrays(head: Head, read: Reader, arguments: Arguments) -> Scores | None:
             columns["labels"] = columns.pop(column_of_subjects(path, label, columns, "labels"))
         arrays |= {name: Lazy.of(column) for name, column in columns.items()}
         return scores_of(path, arrays, arguments)
-    genuine = arguments.peek("columns.genuine")
     classes = vectors_of_classes(titles)
-    if genuine is not None and "columns.scores" not in arguments:
-        classes = genuine, arguments.meta.get(IMPOSTOR, "")
     if classes is None or not {*classes} <= {*titles} <= {"", *classes}:
         return None
     cells = [x for name in classes for x in head.column(titles.index(name))[1:] if x]
@@ -944,7 +939,7 @@ def _columns(
     path = head.path
     require_rows(path, row_count, len(numbers), words)
     columns = {i: Words() for i in words}
-    values = dict[int, GrowingColumn]()
+    values: dict[int, list[np.ndarray]] = {i: [] for i in numbers}
     rows_read = 0
 
     def refuse(wrong: np.ndarray, i: int, problem: str, expected: str) -> None:
@@ -972,7 +967,7 @@ def _columns(
                 require_no_thousands(f"{path}: {names[i]}", texts)
             if is_word.any():
                 refuse(is_word, i, f"is {cells[is_word].iloc[0]!r}", "expected a number")
-            values.setdefault(i, GrowingColumn(floats.dtype)).append(floats)
+            values[i].append(floats.copy())
         for i, column in columns.items():
             cells = piece[i]
             try:
@@ -995,7 +990,8 @@ def _columns(
         rows_read += len(piece[numbers[0]])
         report(rows_read, row_count)
     columns = {i: column.renamed(as_integers(column.values)) for i, column in columns.items()}
-    table = Columns(path, columns, {i: x.array() for i, x in values.items()}, None)
+    arrays = {i: np.concatenate(values.pop(i)) for i in numbers}
+    table = Columns(path, columns, arrays, None)
     table.require_exact(labels, names)
     require_rows(path, row_count, len(numbers), columns.values())
     return table

@@ -599,21 +599,6 @@ def require_no_thousands(source: str, cells: Sequence[str]) -> None:
 PIECE = 1 << 17
 
 
-class GrowingColumn:
-    """Numbers appended piece by piece, of the first type that can hold all."""
-
-    def __init__(self, dtype: Any):
-        self._pieces = [np.empty(0, dtype)]
-
-    def append(self, values: np.ndarray) -> None:
-        self._pieces.append(values.copy())
-
-    def array(self) -> np.ndarray:
-        if len(self._pieces) > 1:
-            self._pieces = [np.concatenate(self._pieces)]
-        return self._pieces[0]
-
-
 # The most bytes, and the most lines, of a text by which its columns are known.
 _FIRST_BYTES = 1 << 16
 _FIRST_LINES = 1000
@@ -741,7 +726,7 @@ class Words:
     """A column of text: the distinct values, and the code of each row's value."""
 
     values: list[str] = field(default_factory=list)
-    _codes: GrowingColumn = field(default_factory=lambda: GrowingColumn(np.int8))
+    _codes: list[np.ndarray] = field(default_factory=lambda: [np.empty(0, np.int8)])
     _code_of_value: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -775,7 +760,9 @@ class Words:
     @property
     def codes(self) -> np.ndarray:
         """The code of each row's value, int8 or int32."""
-        return self._codes.array()
+        if len(self._codes) > 1:
+            self._codes = [np.concatenate(self._codes)]
+        return self._codes[0]
 
     def objects(self) -> np.ndarray:
         """Return the value of each row; equal values are one object."""
@@ -972,7 +959,7 @@ def _grown(
     numbers: Collection[int],
 ) -> Columns:
     columns = {i: Words() for i in words}
-    values = {i: GrowingColumn(np.float64) for i in numbers}
+    values: dict[int, list[np.ndarray]] = {i: [] for i in numbers}
     rows = 0
     limit = physical_memory() // _LINE_BYTES
     for piece in pieces:
@@ -981,7 +968,7 @@ def _grown(
             cells = map(str.strip, map(str, distinct.tolist()))
             column.append(codes, cells if head.delimiter == " " else map(from_cell, cells))
         for i, grown in values.items():
-            grown.append(piece[i].to_numpy(dtype=np.float64))
+            grown.append(piece[i].to_numpy(dtype=np.float64, copy=True))
         rows += len(piece)
         if limit and rows > limit:
             raise fault(
@@ -992,7 +979,8 @@ def _grown(
     if not rows:
         raise fault(head.path, "has a header but no rows")
     columns = {i: column.renamed(as_integers(column.values)) for i, column in columns.items()}
-    return Columns(head.path, columns, {i: x.array() for i, x in values.items()}, start_line)
+    arrays = {i: np.concatenate(values.pop(i)) for i in numbers}
+    return Columns(head.path, columns, arrays, start_line)
 
 
 def _checked_pieces(

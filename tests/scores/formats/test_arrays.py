@@ -530,18 +530,6 @@ def test_one_side_of_pairs_is_refused(tmp_path):
         be.load(tmp_path / "x.npz")
 
 
-def test_two_arrays_of_scores_by_columns(tmp_path):
-    np.savez(tmp_path / "x.npz", HD_same=[0.1, 0.2], HD_diff=[0.9, 0.8, 0.7])
-    roles = {"genuine": "HD_same", "impostor": "HD_diff"}
-    pairs = be.load(tmp_path / "x.npz", kind="distance", columns=roles)
-    assert pairs.values.tolist() == [0.1, 0.2, 0.9, 0.8, 0.7]
-    assert pairs.genuine.tolist() == [True, True, False, False, False]
-    with refused("no array 'HD_dif'.*Did you mean 'HD_diff'"):
-        be.load(tmp_path / "x.npz", columns={**roles, "impostor": "HD_dif"})
-    with refused("has no meaning for scores of two classes"):
-        be.load(tmp_path / "x.npz", columns={**roles, "camera": "HD_diff"})
-
-
 def test_two_values_for_each_template_are_left_out_and_said(tmp_path):
     np.savez(tmp_path / "x.npz", scores=D, labels=list("aabb"), place=np.ones((4, 2)))
     loaded = be.load(tmp_path / "x.npz", kind="distance")
