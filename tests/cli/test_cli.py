@@ -536,7 +536,7 @@ def test_a_rate_of_impostors_at_given_thresholds_is_a_result(unmated, capsys):
 
 
 def test_simulate(capsys):
-    args = ["--layout", "probe-against-gallery", "--probes", "2-3", "--unenrolled", "0.5"]
+    args = ["--layout", "probe-against-gallery", "--probes", "2-3", "--unenrolled", "3"]
     assert (
         run("simulate", "--subjects", 6, "--templates", "1,2,3,1,2,3", *args, "--out", "x.npz") == 0
     )
@@ -547,7 +547,7 @@ def test_simulate(capsys):
         [1, 2, 3, 1, 2, 3],
         layout="probe-against-gallery",
         probes=(2, 3),
-        unenrolled=0.5,
+        unenrolled=3,
         random_state=0,
     )
     np.testing.assert_array_equal(scores.values, truth.values)
