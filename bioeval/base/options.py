@@ -86,12 +86,6 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def _progress_function(value: Any) -> Callable[[int, int], object] | bool | None:
-    if value is False or value is None:
-        return value
-    return require_callable("progress", value)
-
-
 def _threads(value: Any) -> int | None:
     return None if value is None else require_integer("threads", value, low=1)
 
@@ -109,7 +103,7 @@ def _client(value: Any) -> Any:
 _CHECKED = {
     "threads": _threads,
     "memory_limit": _memory_limit,
-    "progress": _progress_function,
+    "progress": lambda value: require_callable("progress", value or None),
     "client": _client,
 }
 
@@ -127,9 +121,8 @@ class set_options:  # noqa: N801 (a call, as users see it)
         computed block by block. Scores keep the limit under which they were made or read; the
         results are the same. An error says how much would do where the limit is too small. By
         default, matrices up to 1 GiB are made.
-    progress : callable or False, optional
-        Called as ``progress(rows_done, rows)`` while a call counts. By default, a notebook shows
-        the progress below the cell, and nothing else does; with False, no notebook does either.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)`` while a call counts.
     client : dask.distributed.Client, optional
         A cluster whose workers count the scores of a large matrix, or of embeddings (it needs the
         extra ``cluster``); the results are the same. They open the file of scores that

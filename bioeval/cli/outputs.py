@@ -247,13 +247,8 @@ def write_csv(
     stems = set[str]()
     listed = [(name, pd.DataFrame(rows)) for name, rows in records.items() if rows]
     for name, table in itertools.chain(tables, listed):
-        stem = file_stem(name)
+        stem = re.sub(r"[^\w.-]+", "-", name).strip("-.")
         while stem in stems:
             stem = f"{stem}-{len(stems)}"
         stems.add(stem)
         (folder / f"{stem}.csv").write_text(csv_of(table), encoding="utf-8", newline="\n")
-
-
-def file_stem(name: str) -> str:
-    """Return the name of a file for a name that may have any characters."""
-    return re.sub(r"[^\w.-]+", "-", name).strip("-.")

@@ -344,13 +344,12 @@ class Run:
         title = name if isinstance(results, Shown) else ""
         self.write_page(page, title=title)
 
-    def draw(self, results: Any, folder: Path, scores: Any = (), begin: str = "") -> None:
+    def draw(self, results: Any, folder: Path, scores: Any = ()) -> None:
         """Draw results in the formats of ``--plot-format``; remarks name the plots left out."""
         from bioeval.plot.files import save_plots
 
-        is_of_several = isinstance(results, dict)
-        options: dict[str, Any] = {"overlaid": is_of_several, "begin": begin}
-        save_plots(results, scores, folder, self.formats, tell=self.remark, **options)
+        overlaid = isinstance(results, dict)
+        save_plots(results, scores, folder, self.formats, overlaid, tell=self.remark)
 
     def write_page(self, results: Any, **options: Any) -> None:
         """Write the page of the results of the files that were read, with the command behind it.

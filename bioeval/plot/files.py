@@ -176,7 +176,6 @@ def save_plots(
     directory: str | os.PathLike[str],
     formats: Sequence[str] = ("png",),
     overlaid: bool = False,
-    begin: str = "",
     tell: Callable[[str], object] | None = None,
 ) -> list[Path]:
     """Write every plot that a result supports to a folder; see :func:`save_all`.
@@ -187,8 +186,6 @@ def save_plots(
         Plots of scores: the plot, the system, and its scores.
     overlaid
         Whether plots of a single system are left out.
-    begin
-        Prefix of the names of the files.
     tell
         Called with the reason if a plot in which nothing would be seen is left out.
     """
@@ -203,7 +200,7 @@ def save_plots(
     written = []
     for file in chain(plot_files(results, left_out), starmap(PlotFile, of_scores)):
         tail = re.sub(r"[^\w.]+", "-", file.system).strip("-.")
-        name = begin + (f"{file.stem}-{tail}" if tail else file.stem)
+        name = f"{file.stem}-{tail}" if tail else file.stem
         # Created directly, so that pyplot does not track it.
         figure = Figure(layout="constrained")
         with stage(f"drawing {name}"):

@@ -59,10 +59,10 @@ def show(results: Any, *, verbose: bool = False) -> None:
     display({"text/html": table.html(), "text/plain": table.text(WIDTH)}, raw=True)
 
 
-def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = False) -> str:
+def to_latex(results: Any, measures: Sequence[str] = ()) -> str:
     r"""Return the table of a result as LaTeX, with the rules of the package booktabs.
 
-    Titles, remarks and warnings are comments; in a `document` they are text. Up to four systems by
+    Titles, remarks and warnings are comments. Up to four systems by
     name stand side by side; more of them, and those of chosen `measures`, have a row each. Over
     folds, repeats and partitions values are means, with their standard deviations.
 
@@ -74,9 +74,6 @@ def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = Fal
         The measures that are columns, in this order: names of variables, with a point, a rank or
         labels of dimensions, such as ``["eer", "frr_at_far=0.01", "cms=5", "eer@part=test"]``;
         empty for all of them.
-    document : bool
-        Return a whole document that compiles on its own, with titles and sentences as text, such
-        as a handout of :func:`explain`.
 
     Raises
     ------
@@ -104,8 +101,7 @@ def to_latex(results: Any, measures: Sequence[str] = (), *, document: bool = Fal
     % Thresholds were chosen on these data, so errors at them are optimistic (too low).
     <BLANKLINE>
     """
-    whole = require_flag("document", document)
-    return _marked_up(results, measures, "latex document" if whole else "latex")
+    return _marked_up(results, measures, "latex")
 
 
 def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:

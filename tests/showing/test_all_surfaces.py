@@ -28,7 +28,6 @@ from bioeval.showing.text import say
 from bioeval.showing.writers.markup import (
     as_html,
     as_latex,
-    as_latex_document,
     as_markdown,
     grid_of,
 )
@@ -72,7 +71,7 @@ LATEX = {
 
 
 def of_latex(text: str) -> str:
-    text = re.sub(r"^% ", "", text.partition("\\begin{document}")[2] or text, flags=re.MULTILINE)
+    text = re.sub(r"^% ", "", text, flags=re.MULTILINE)
     for written, plain in LATEX.items():
         text = text.replace(written, plain)
     text = re.sub(r"\\texttt\{((?:\\.|[^\\}])*)\}", r"`\1`", text)
@@ -87,7 +86,6 @@ def forms_of(section: Section) -> dict[str, str]:
         "html": of_html(as_html(section)),
         "markdown": of_markdown(as_markdown(section)),
         "latex": of_latex(as_latex(section)),
-        "latex document": of_latex(as_latex_document(section)),
     }
     return {name: squeezed(text) for name, text in forms.items()}
 
@@ -176,7 +174,7 @@ def test_names_of_users_come_out_unchanged(name):
         assert plain.count(of_markdown(name)) >= 6, form
 
 
-@pytest.mark.parametrize("write", [as_html, as_markdown, as_latex, as_latex_document])
+@pytest.mark.parametrize("write", [as_html, as_markdown, as_latex])
 def test_controls_and_directions_are_escaped(write):
     evil = "a\u202eb\x1b[31m\ufdd0c"
     written = write(Section("s", Label(evil), [Facts([Fact("Data", Label(evil))])]))

@@ -62,7 +62,6 @@ def test_every_table_withholds_the_same_targets(name, capsys):
     be.show(results)
     texts = {"show": capsys.readouterr().out}
     texts |= {"latex": be.to_latex(results), "markdown": be.to_markdown(results)}
-    texts["document"] = be.to_latex(results, document=True)
     for form, text in texts.items():
         assert far_targets_in(text) == supported, form
     if not isinstance(results, dict) and name != "three":  # whose differences are of one measure

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,17 +13,15 @@ from bioeval.base.errors import DataError, MissingDependencyError
 from bioeval.cli.arguments import at_least
 from bioeval.cli.card_options import CARD_OPTIONS, resolve, take_card_options, with_gallery
 from bioeval.cli.command import option, option_group
-from bioeval.cli.outputs import file_stem
-from bioeval.cli.shared import EVALUATED, TRIES_AND_ENROLMENT, rates, shared
+from bioeval.cli.shared import DATA, EVALUATED, TRIES_AND_ENROLMENT, rates, shared
 from bioeval.cli.signatures import option_of
 from bioeval.cli.undefined import require_rates
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.cli.running import Extras, Run, System
+    from bioeval.cli.running import Run
     from bioeval.scores.matrix import Scores
-    from bioeval.showing.text import Text
     from bioeval.studies.check import Finding
 
 #: Queries that are listed, those with the lowest average precision.
@@ -55,8 +53,7 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
     ctx.with_resource(set_options(client=client))
 
 
-@click.argument("data")
-@click.argument("more_files", nargs=-1, metavar="[FILE]...")
+@DATA
 @EVALUATED
 @option_of("evaluate", "--max-rank N")
 @rates("evaluate", "far_targets", "frr_targets")
@@ -94,7 +91,7 @@ def run_command(
     data: str,
     protocol: str,
     no_auc: bool,
-    more_files: tuple[str, ...] = (),
+    second: str | None = None,
     interval: str | None = None,
     worst: int | None = None,
     **options: Any,
@@ -107,69 +104,12 @@ def run_command(
 
     `bioeval convert --list` lists the formats: .npz, .npy, .csv, .mat, .h5, .parquet and
     more. FRR is a proportion of the genuine attempts, FAR of the impostor attempts; the table gives
-    the number of each. Further files that hold scores with their labels, and with --trials further
-    lists of scores, are further systems, whose plots are also drawn together; else FILE is the
-    mask, labels, impostor scores, trials or pairs of DATA.
+    the number of each. FILE is the mask, labels, impostor scores, trials or pairs of DATA. Several
+    systems are for `bioeval compare`, or for `bioeval report`.
     """
-    options["auc"] = not no_auc
-    if "min_dcf" in options and no_auc:
-        raise click.UsageError("--min-dcf needs every impostor score; leave out --no-auc")
-    files, second = _systems_and_second(data, more_files, run.reading)
-    several = len(files) > 1
-    if several and run.name_option is not None:
-        raise click.UsageError(f"--name is for one system; there are {len(files)}")
-    if run.page is not None:  # all tasks share their thresholds there
-        options["extra_thresholds"] = ()
-    card_options = take_card_options(options, run.settings["random_state"]) | run.take_use()
-    names = run.names(files) if several else [None]
-    evaluated: dict[str, _Evaluated] = {}
-    for file, name in zip(files, names, strict=True):
-        system = run.read_system(file, second, name)
-        of_system = _evaluated(
-            run, system, protocol, card_options, interval, options, worst_pairs=worst
-        )
-        evaluated[str(of_system.scores.name)] = of_system
-    trees = {name: x.tree for name, x in evaluated.items()}
-    run.finish(trees if several else of_system.tree, _extras(run, evaluated))
-
-
-class _Evaluated(NamedTuple):
-    """The results of a system, with the scores and the card that they are of."""
-
-    scores: Scores
-    card: Any
-    tree: xr.DataTree
-    findings: list[Finding]
-    queries: list[dict[str, Any]] | None  # by rising average precision; None if not asked for
-
-    def lines(self) -> Iterator[str]:
-        for finding in self.findings:
-            if finding.check == "sentinels":
-                yield f"Scores: {finding.message}"
-            if finding.check == "labels" and finding.severity == "warning":
-                yield f"Labels: {finding.message} ({finding.where})"
-        # The tables show what the people do not support.
-        named = [x.check for x in self.findings if x.check not in ("people", "sentinels")]
-        if named:
-            yield f"Findings in labels and metadata ({', '.join(named)}): run bioeval check"
-        if self.queries is not None:
-            worst = self.queries[:_WORST]
-            words = (f"{x['query']} ({x.get('template', x['label'])})" for x in worst)
-            yield f"Worst queries (rows, from 0): {', '.join(words)}"
-
-
-def _evaluated(
-    run: Run,
-    system: System,
-    protocol: str,
-    card_options: Mapping[str, Any],
-    interval: str | None,
-    evaluation_options: Mapping[str, Any],
-    *,
-    worst_pairs: int | None,
-) -> _Evaluated:
     import xarray as xr
 
+    from bioeval.cli.running import Extras
     from bioeval.counting.thresholds import check_thresholds
     from bioeval.evaluation import evaluate
     from bioeval.results.failures import with_failures
@@ -177,8 +117,13 @@ def _evaluated(
     from bioeval.showing.nodes import with_asked_thresholds
     from bioeval.tasks.card_scores import compared, galleries_of, resolve_card
 
-    as_read, scores = system
-    card_options = dict(card_options)
+    options["auc"] = not no_auc
+    if "min_dcf" in options and no_auc:
+        raise click.UsageError("--min-dcf needs every impostor score; leave out --no-auc")
+    if run.page is not None:  # all tasks share their thresholds there
+        options["extra_thresholds"] = ()
+    card_options = take_card_options(options, run.settings["random_state"]) | run.take_use()
+    as_read, scores = run.read_system(data, second)
     divided = with_gallery(protocol, scores, card_options)
     if divided is not scores:
         scores = as_read = divided
@@ -187,7 +132,6 @@ def _evaluated(
     is_quick = has_quick_limits(scores) and not resolved.has_folds
     method = interval or ("people" if is_quick else "none")
 
-    options = dict(evaluation_options)
     thresholds = options.get("thresholds")
     failures = {name: options.pop(name, 0.0) for name in ("fta", "fte")}
     searched = resolved.open_set
@@ -207,33 +151,35 @@ def _evaluated(
     require_rates(tree, scores, card, thresholds is not None)
     if any(failures.values()):
         tree = with_failures(tree, **failures)
-
-    if worst_pairs is not None:
-        from bioeval.studies.worst_pairs import worst_pairs as list_worst_pairs
+    if worst is not None:
+        from bioeval.studies.worst_pairs import worst_pairs
 
         run.stages("listing the worst pairs")
-        listed = list_worst_pairs(compared(as_read, card), worst_pairs)
+        listed = worst_pairs(compared(as_read, card), worst)
         tree = tree.assign(worst_pairs=xr.DataTree(listed))
-    queries = _queries(tree["reid"].to_dataset(), scores) if options["per_query"] else None
-    return _Evaluated(scores, card, tree, _findings(as_read, protocol), queries)
+
+    findings = _findings(as_read, protocol)
+    lines = [*_lines_of(findings)]
+    records: dict[str, list[dict[str, Any]]] = {}
+    records["check"] = [{x: getattr(finding, x) for x in _OF_FINDING} for finding in findings]
+    if options["per_query"]:
+        queries = records["queries"] = _queries(tree["reid"].to_dataset(), scores)
+        words = (f"{x['query']} ({x.get('template', x['label'])})" for x in queries[:_WORST])
+        lines.append(f"Worst queries (rows, from 0): {', '.join(words)}")
+    draw = partial(_draw, run, tree, scores, card)
+    run.finish(tree, Extras(records=records, lines=lines, draw=draw))
 
 
-def _extras(run: Run, evaluated: Mapping[str, _Evaluated]) -> Extras:
-    from bioeval.cli.running import Extras
-    from bioeval.showing.text import say
-
-    several = len(evaluated) > 1
-    records: dict[str, list[dict[str, Any]]] = {"check": []}
-    lines: list[Text] = []
-    for name, system in evaluated.items():
-        of_system = {"system": name} if several else {}
-        for finding in system.findings:
-            records["check"].append(of_system | {x: getattr(finding, x) for x in _OF_FINDING})
-        if system.queries is not None:
-            records["queries"] = records.get("queries", []) + system.queries
-        template = "{name:name}: {line}" if several else "{line}"
-        lines += [say(template, name=name, line=line) for line in system.lines()]
-    return Extras(records=records, lines=lines, draw=partial(_draw, run, evaluated))
+def _lines_of(findings: list[Finding]) -> Iterator[str]:
+    for finding in findings:
+        if finding.check == "sentinels":
+            yield f"Scores: {finding.message}"
+        if finding.check == "labels" and finding.severity == "warning":
+            yield f"Labels: {finding.message} ({finding.where})"
+    # The tables show what the people do not support.
+    named = [x.check for x in findings if x.check not in ("people", "sentinels")]
+    if named:
+        yield f"Findings in labels and metadata ({', '.join(named)}): run bioeval check"
 
 
 def _queries(reid: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
@@ -264,37 +210,10 @@ def _findings(scores: Scores, protocol: str) -> list[Finding]:
     return findings if codes.severity == "ok" else [*findings, codes]
 
 
-def _draw(run: Run, evaluated: Mapping[str, _Evaluated], folder: Path) -> None:
+def _draw(run: Run, tree: xr.DataTree, scores: Scores, card: Any, folder: Path) -> None:
     from bioeval.tasks.card_scores import kept_by_studies, resolve_card
     from bioeval.tasks.plotted_scores import plotted
 
-    for number, (name, system) in enumerate(evaluated.items(), 1):
-        scores = system.scores
-        if scores.layout != "top-k":  # the results are of the scores that the card keeps
-            scores = kept_by_studies(scores, resolve_card(scores, system.card))
-        begin = f"{file_stem(name) or number}-" if len(evaluated) > 1 else ""
-        run.draw(system.tree, folder, plotted(scores), begin)
-    if len(evaluated) > 1:
-        run.draw({name: x.tree for name, x in evaluated.items()}, folder)
-
-
-def _systems_and_second(
-    data: str, more: tuple[str, ...], reading: Mapping[str, Any]
-) -> tuple[list[str], str | None]:
-    """Return the files of the systems, and the second file of a single system.
-
-    Lists of scores of the same trials are systems, too.
-    """
-    from bioeval.scores.formats import holds_labels, role_of_second_file
-
-    files = [data, *more]
-    unlabelled = [file for file in files if not holds_labels(file)] if more else []
-    if not unlabelled:
-        return files, None
-    places = [(Path(data), Path(file), reading["format"]) for file in more]
-    if reading["trials"] and {role_of_second_file(*place) for place in places} == {"trials"}:
-        return files, None
-    if len(files) > 2:
-        text = "several systems need files that hold scores with their labels, such as .npz"
-        raise click.UsageError(f"{text}; {unlabelled[0]} does not")
-    return [data], files[1]
+    if scores.layout != "top-k":  # the results are of the scores that the card keeps
+        scores = kept_by_studies(scores, resolve_card(scores, card))
+    run.draw(tree, folder, plotted(scores))

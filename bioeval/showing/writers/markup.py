@@ -30,7 +30,6 @@ class Line(NamedTuple):
 
     text: str
     role: Literal["title", "heading", "next heading", "", "note", "remark", "answer", "warning"]
-    level: int = 0  # level of a title
 
 
 class Pairs(NamedTuple):
@@ -82,14 +81,14 @@ def pieces_of(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
     for fact in facts:
         if isinstance(fact.text, Vocabulary):
             terms = _terms(section, words, fact.text.is_short)
-    yield from _pieces(section, cells, words, terms, 0)
+    yield from _pieces(section, cells, words, terms)
 
 
 def _terms(section: Section, words: Lines, is_short: bool) -> str:
     # The lines know the terms of a section only after they have written it: it is written once
     # here, and the pieces are not used.
     lines = Lines(words.task)
-    list(_pieces(section, lines, lines, "", 0))
+    list(_pieces(section, lines, lines, ""))
     rates = names_in_full(lines.rates)
     if is_short:
         shorts: dict[str, list[str]] = {}  # by ISO's term
@@ -102,13 +101,10 @@ def _terms(section: Section, words: Lines, is_short: bool) -> str:
     return "; ".join(f"{x}: {name}" for x, name in ({**names, **lines.names, **names}).items())
 
 
-def _pieces(
-    section: Section, cells: Lines, words: Lines, terms: str, level: int
-) -> Iterator[Piece]:
+def _pieces(section: Section, cells: Lines, words: Lines, terms: str) -> Iterator[Piece]:
     cells, words = cells.section_lines(section), words.section_lines(section)
     if title := words.write(section.title):
-        yield Line(title, "title", level)
-        level += 1
+        yield Line(title, "title")
     for block in section.blocks:
         match block:
             case Paragraph():
@@ -129,7 +125,7 @@ def _pieces(
             case Messages():
                 yield from _messages(block, words)
             case Section():
-                yield from _pieces(block, cells, words, terms, level)
+                yield from _pieces(block, cells, words, terms)
             case Table():
                 grid = grid_of(block, cells)
                 if grid.columns:
@@ -254,45 +250,6 @@ def as_latex(section: Section) -> str:
                 comments = [f"- {sentence}" for sentence in piece.sentences]
         written += [f"% {escaped(comment)}" for comment in comments]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(written)).rstrip("\n") + "\n"
-
-
-def as_latex_document(section: Section) -> str:
-    """Return a document as LaTeX that compiles on its own.
-
-    Names with letters that the font of pdfLaTeX lacks need LuaLaTeX or XeLaTeX.
-    """
-    lines = LatexLines(section.task)
-    written = [_HEAD]
-    for piece in pieces_of(section, lines, lines):
-        match piece:
-            case Line(role="title"):
-                heading = ("section", "subsection", "subsubsection")[min(piece.level, 2)]
-                written.append(rf"\{heading}*{{{piece.text}}}")
-            case Line(role="" | "note" | "remark"):
-                written.append(piece.text)
-            case Line():
-                written.append(rf"\textbf{{{piece.text}}}")
-            case Pairs():
-                written.append(_list("description", (rf"[{x}] {text}" for x, text in piece.pairs)))
-            case Points():
-                written.append(_list("itemize", (f" {{}}{x}" for x in piece.sentences)))
-            case Grid():
-                written.append("\n".join(_tabular(piece)))
-    return "\n\n".join([*written, r"\end{document}"]) + "\n"
-
-
-_HEAD = r"""\documentclass[a4paper,11pt]{article}
-\usepackage[T1]{fontenc}
-\usepackage[margin=2cm]{geometry}
-\usepackage{booktabs}
-\setlength{\parindent}{0pt}
-\setlength{\parskip}{6pt}
-\begin{document}"""
-
-
-def _list(kind: str, items: Iterator[str]) -> str:
-    lines = [rf"\begin{{{kind}}}", *(rf"\item{item}" for item in items), rf"\end{{{kind}}}"]
-    return "\n".join(lines)
 
 
 def _tabular(grid: Grid) -> Iterator[str]:

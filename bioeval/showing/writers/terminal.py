@@ -63,7 +63,7 @@ class _TerminalLines(Lines):
 
 
 #: Forms of a printed document other than text.
-Form = Literal["latex", "latex document", "markdown"]
+Form = Literal["latex", "markdown"]
 
 
 class TerminalDocument:
@@ -91,17 +91,9 @@ class TerminalDocument:
 
     def marked_up(self, form: Form) -> str:
         """Return the document as LaTeX or as Markdown."""
-        if form == "latex":
-            from bioeval.showing.writers.markup import as_latex
+        from bioeval.showing.writers.markup import as_latex, as_markdown
 
-            return as_latex(self.section)
-        if form == "latex document":
-            from bioeval.showing.writers.markup import as_latex_document
-
-            return as_latex_document(self.section)
-        from bioeval.showing.writers.markup import as_markdown
-
-        return as_markdown(self.section)
+        return as_latex(self.section) if form == "latex" else as_markdown(self.section)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the renderables of all pieces, with blank lines between pieces that stand apart."""
