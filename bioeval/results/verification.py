@@ -104,7 +104,7 @@ def verification_dataset(verified: Verified) -> xr.Dataset:
     attrs = about_attrs(about, "verification", title, messages)
     attrs |= {**verified.use.attrs, "claims": verified.claims_of}
     if about.use_name and verified.use.templates == "single":
-        attrs["templates"] = about.use_name
+        attrs |= {"templates": about.use_name, "fusion": about.use_fusion}
     if verified.compared is not None and not verified.compares_all:
         attrs["pairs_of_people"] = verified.compared.pairs
     if about.nan == "reject":

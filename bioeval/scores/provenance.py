@@ -59,6 +59,7 @@ class Provenance:
     use: str = ""  # what an attempt of claim scores is
     use_title: str = ""  # the same for a title
     use_name: str = ""  # the same in a word, visits or claims
+    use_fusion: str = "none"  # the rule that fused the templates of a claim
     tries: int = 1  # the most tries of an attempt
     failures: tuple[int, int] = (0, 0)  # genuine and impostor comparisons that failed
     incomplete: tuple[int, int] = (0, 0)  # genuine and impostor claims that lack tries
@@ -83,6 +84,7 @@ class Provenance:
             use=scores.claims,
             use_title=scores.claims_title,
             use_name=scores.claims_name,
+            use_fusion=scores.claims_fusion,
             tries=scores.tries,
             failures=scores.failures if scores.nan != "raise" else (0, 0),
             incomplete=incomplete_claims(scores),

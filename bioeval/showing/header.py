@@ -267,7 +267,7 @@ def _fusion(attrs: Attributes) -> str:
     # How the scores of a subject's templates are fused, in words of their kind.
     fusion = str(attrs["fusion"])
     kind = str(attrs.get("kind", ""))
-    if fusion in ("", "none"):
+    if fusion in ("", "none") or "use" in attrs:  # the use of claims says it
         return ""
     near, far = ("most", "least") if kind == "similarity" else ("nearest", "farthest")
     alike = " similar" if kind == "similarity" else ""

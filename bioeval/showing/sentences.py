@@ -18,6 +18,9 @@ from bioeval.showing.text import RATES, TRANSACTIONS, Phrase, Text, is_term, say
 #: A part of a sentence that may be left out.
 _OPTIONAL = re.compile(r"\[([^][]*)\]")
 
+#: Numbers of both classes, as in `{genuine:count} genuine and {impostor:count impostor attempts}`.
+_BOTH_CLASSES = re.compile(r"\{(\w+):count\} genuine and \{(\w+):count impostor (\w+)\}")
+
 
 class Doubt(str):
     """A sentence that doubts a number of the result, or says why one is NaN.
@@ -112,7 +115,7 @@ visits-joined!: {visits:count visits} {why}, the first of {person:name} with {co
     visit its own name
 failures-of-visits: of the tries, {tries_genuine:count} genuine and {tries_impostor:count impostor
     comparisons} failed[; {genuine:count} genuine and {impostor:count impostor attempts} failed in
-    each of their tries and are {meaning}]
+    all tries: they are {meaning}]
 same-value-counted!: genuine pairs of the same {column} are counted, which can make rates
     optimistic; {advice:template} leaves them out
 not-all-against-all!: the matrix does not look like one of all templates against all: many templates
@@ -151,8 +154,8 @@ pairs-in-one-order: {one_order:count} of {pairs:count pairs} are listed in one o
 pairs-left-out: pairs = {rule}: {compared:count} of {comparisons:count comparisons} are attempts;
     {orders:count} repeat such a pair in the other order, and {others:count} are impostor pairs in
     which a template is not the first of its subject
-pairs-missing: pairs = {rule}: {genuine:count genuine pairs} and {impostor:count impostor pairs}
-    that the protocol compares are not among the scores
+pairs-missing: the scores lack {genuine:count} genuine and {impostor:count impostor pairs} that the
+    protocol compares (pairs = {rule})
 first-by-order: for {what}, the first template of a subject is the one that comes first in the rows:
     there are no names (metadata template or name) and no column impression
 sides-by-order: of the first templates of two subjects, the one that comes first in the rows is
@@ -163,11 +166,11 @@ candidates-missing!: {probes:count} of {searches:count probes} were compared wit
     gallery (each probe with at least {least:count} and at most {most:count} of {candidates:count
     templates}), and ranks and identification rates refer to the compared templates only; compare
     each probe with the whole gallery
-transactions-incomplete: {genuine:count} genuine and {impostor:count impostor attempts} are
-    incomplete (not all of their tries were compared with the claimed subject), and are excluded
-    from all rates; compare all tries of an attempt with the same subjects
-too-few-templates: {genuine:count} genuine and {impostor:count impostor attempts}{where} are left
-    out: the claimed subject has fewer than the {templates:count templates} that fusion
+transactions-incomplete: {genuine:count} genuine and {impostor:count impostor attempts} did not have
+    all tries compared with the claimed subject, and no rate counts them; compare all tries of an
+    attempt with the same subjects
+too-few-templates: {genuine:count} genuine and {impostor:count impostor attempts}{where} did not
+    count: the claimed subject has fewer than the {templates:count templates} that fusion
     kth:{templates} needs; take a smaller K, or another rule
 only-genuine-pairs-listed: the {pairs:count pairs} in {file:name} are genuine, and all other pairs
     are impostor pairs
@@ -295,7 +298,7 @@ systems-of-other-scales!: the scores of {narrow:name} are from {narrow_low:digit
 trained-on-same-scores!: the fusion was trained on the scores that it is applied to, so the results
     are optimistic; train it on scores of other people
 # Folds and repeated partitions
-undefined-in-parts!: [{what:template}][{measures:measures}] not defined (NaN) in {where}: {why};
+undefined-in-parts!: [{what:template}][{measures:measures}] had no value (NaN) in {where}: {why};
     make fewer parts, by subject, or give more people
 ties-in-partitions: equal scores decide the rank of {tied:count} of {probes:count probes} in
     {number:count} partitions, by the rule of ties; ties = optimistic and ties = pessimistic give
@@ -380,7 +383,13 @@ def sentence_of(message: Message) -> Phrase:
         names = (name for _, name, _, _ in string.Formatter().parse(part[1]) if name)
         return part[1] if all(x in arguments or is_term(x) for x in names) else ""
 
-    sentence = _OPTIONAL.sub(kept, sentence)
+    def classes(part: re.Match[str]) -> str:  # a class without any is left out
+        genuine, impostor, nouns = part.groups()
+        if not arguments[impostor]:
+            return f"{{{genuine}:count genuine {nouns}}}"
+        return part[0] if arguments[genuine] else f"{{{impostor}:count impostor {nouns}}}"
+
+    sentence = _BOTH_CLASSES.sub(classes, _OPTIONAL.sub(kept, sentence))
     task = str(arguments.get("task", ""))
     return Phrase(sentence, arguments, task if task in (*RATES, TRANSACTIONS) else "")
 

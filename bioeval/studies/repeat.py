@@ -1021,7 +1021,8 @@ def numbers_of_parts(
         except BioevalError:
             numbers = None  # the part itself raises the error again, with its number
         if numbers is not None:
-            return NumbersOfParts(numbers, [tasks.card], provenance, _options_of(tasks, numbers))
+            attributes = _options_of(tasks, numbers, provenance)
+            return NumbersOfParts(numbers, [tasks.card], provenance, attributes)
 
     # Other parts are evaluated one by one.
     stacks: dict[str, Stack] = {}
@@ -1065,15 +1066,19 @@ def numbers_of_parts(
             tell(part + 1, len(selections))
     labels = np.arange(len(selections))
     by_node = {node: stack.result(PARTITION, labels) for node, stack in stacks.items()}
-    return NumbersOfParts(by_node, cards, provenance, _options_of(tasks, by_node))
+    return NumbersOfParts(by_node, cards, provenance, _options_of(tasks, by_node, provenance))
 
 
-def _options_of(tasks: CardTasks, nodes: Iterable[str]) -> dict[str, dict[str, Any]]:
+def _options_of(
+    tasks: CardTasks, nodes: Iterable[str], provenance: Provenance
+) -> dict[str, dict[str, Any]]:
     """Return the attributes of results that say how attempts are made and ranked, by node."""
     attrs: dict[str, dict[str, Any]] = {}
     for node in nodes:
         if (verification := tasks.verifying.get(node)) is not None:
             attrs[node] = {**verification.use.attrs, "claims": verification.claims_of}
+            if provenance.use_name and verification.use.templates == "single":
+                attrs[node]["fusion"] = provenance.use_fusion
         elif (search := tasks.searching.get(node)) is not None:
             attrs[node] = {"rank_unit": search.rank_unit, "fusion": search.fused}
             attrs[node]["ties"] = search.ties

@@ -70,6 +70,30 @@ def test_visits_of_which_none_failed_are_not_said_to_have_failed():
     assert "0 genuine and 0 impostor attempts" not in sentence
 
 
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ([(0, 1)], "1 genuine comparison failed"),
+        ([(0, 9), (0, 10)], "2 impostor comparisons failed"),
+        ([(0, 1), (0, 9)], "1 genuine and 1 impostor comparison failed"),
+    ],
+)
+def test_a_class_of_which_none_failed_is_left_out(cells, words):
+    made = values()
+    made[tuple(zip(*cells, strict=True))] = np.nan
+    result = be.verification(be.Scores(made, WHO, nan="exclude"))
+    assert sentences(result)["failures"].startswith(f"{words}: ")
+
+
+def test_a_result_of_claims_says_how_their_templates_are_fused():
+    scores = be.Scores(values(), WHO)
+    for templates, fusion in (("single", "none"), ("multi", "mean")):
+        options = {} if templates == "single" else {"fusion": fusion}
+        claims = be.claim_scores(scores, templates=templates, enrol="first:2", **options)
+        for made in (claims, claims.select(probes=np.arange(20))):
+            assert be.verification(made).attrs["fusion"] == fusion
+
+
 def test_ranked_subjects_are_ranked_and_have_an_error():
     zoo = be.zoo(visits(), permutations=9)
     frame = be.to_frame(zoo).query("measure == 'rate'")

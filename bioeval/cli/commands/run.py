@@ -179,7 +179,7 @@ def _lines_of(findings: list[Finding]) -> Iterator[str]:
     # The tables show what the people do not support.
     named = [x.check for x in findings if x.check not in ("people", "sentinels")]
     if named:
-        yield f"Findings in labels and metadata ({', '.join(named)}): run bioeval check"
+        yield f"bioeval check explains findings on labels and metadata: {', '.join(named)}"
 
 
 def _queries(reid: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:

@@ -451,7 +451,7 @@ def test_every_number_that_is_not_defined_has_a_message():
     sentence = next(
         x.sentence for x in be.messages(tree["closed_set"]) if "measures" in x.arguments
     )
-    assert sentence.startswith("CMS, rank 5; CMS, rank 10 not defined (NaN) in 1 of 2 partitions")
+    assert sentence.startswith("CMS, rank 5; CMS, rank 10 had no value (NaN) in 1 of 2 partitions")
     assert by_code["undefined-in-parts"]["missing"] == 1
 
 
