@@ -179,7 +179,6 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
     sizes = be.gallery_size(square, max_rank=2)
     people = be.zoo(square, permutations=100)
     made = {
-        "spread": be.repeat(square, repeats())["verification/single"],
         "cmc": closed,
         "dir_far": opened,
         "gallery_size": sizes,
@@ -198,7 +197,6 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
             repeats=2,
             interval="people",
         ),
-        "assured": be.study_threshold(square, "far=0.5", folds=2, repeats=1, assure=0.9),
     }
     others = {"worst_pairs.results": [made.pop("worst_pairs")]}
     return {f"{name}.data": [found] for name, found in made.items()} | others

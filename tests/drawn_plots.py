@@ -29,7 +29,7 @@ _RESULTS: dict[str, Callable[[int], Any]] = {
 }
 
 #: Plots whose words lie beside each other inside the axes, as near as the data are.
-INSIDE = {"groups", "matrix", "ranked_lists", "spread", "worst_pairs", "zoo"}
+INSIDE = {"groups", "matrix", "ranked_lists", "worst_pairs", "zoo"}
 
 _result = functools.cache(lambda make, i: make(i))
 

@@ -3,10 +3,8 @@
 from .display import Curves as Curves, Display as Display
 from .files import save as save, save_all as save_all
 from .fold_plots import (
-    assured as assured,
     folds as folds,
     repeated as repeated,
-    spread as spread,
     threshold_study as threshold_study,
 )
 from .people_plots import groups as groups, zoo as zoo

@@ -254,7 +254,7 @@ def _require_variables(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
             extra = [dim for dim in own_dims if dim not in dims]
             hint = f": choose a {extra[0]} first, as in ds.isel({extra[0]}=0)" if extra else ""
             if "part" in {*own_dims, *dataset.coords}:
-                hint = "; be.plot.folds and be.plot.spread draw results over folds"
+                hint = "; be.plot.folds and be.plot.repeated draw results over folds"
             if dataset.attrs.get("result_type") == THRESHOLD_STUDY:
                 hint = "; the folds of a threshold study are in its node `folds`"
             raise DataError(
@@ -406,11 +406,6 @@ _MEANS: tuple[Needs, ...] = (
     {"dir": (*_PART, "rank")},
 )
 _FOLDS: Needs = {"far": _PART, "frr": _PART}
-_PARTS_OF_FOLDS: Needs = {"subjects": _PART}
-_PARTS: tuple[Needs, ...] = (
-    *({"genuine_attempts": over} for over in (("partition",), _FOLD)),
-    *({"attempts": over} for over in (("partition",), _FOLD)),
-)
 _GROUPS: Needs = {"frr": ("group",), "far": ("group", "claimed_group")}
 _CONDITIONS = _along("group", "frr", "far")
 _COMPARED: Needs = {**_along("other_system", "other_system"), **_along("system", "system")}
@@ -431,16 +426,12 @@ _ALL = (
     _plot_of_one_system("ranking", "compare", _COMPARED),
     _plot("repeated", "repeat", *_MEANS),
     _plot_of_one_system("folds", "cross_evaluate", _FOLDS),
-    _plot_of_one_system("spread", "cross_evaluate", _PARTS_OF_FOLDS, *_PARTS),
     _plot("gallery_size", "gallery_size", {"cms": ("gallery_size", "rank")}),
     _plot_of_one_system("groups", "by_group", _GROUPS, _CONDITIONS),
     _plot("ranked_lists", "Scores"),
     _plot("gom", "gom", {**_along("threshold", "mrep", "mfr"), "tau_max": (), "max_mrep": ()}),
     _plot("precision_recall", "reid", _along("recall_level", "interpolated_precision")),
     _plot_of_one_system("threshold_study", "study_threshold", _STUDY),
-    _plot_of_one_system(
-        "assured", "study_threshold", {**_along("point", "point_far"), "assured_threshold": ()}
-    ),
     _plot("hota", "tracking", _along("localisation_threshold", "hota_at_alpha")),
     _plot("worst_pairs", "worst_pairs", _along("pair", "comparison", "score")),
     _plot_of_one_system("zoo", "zoo", _ZOO),

@@ -179,12 +179,6 @@ def new_people(study: xr.Dataset) -> str:
     return "new people" if divided == "subjects" else f"new {divided}"
 
 
-def refusal_of(study: xr.Dataset) -> Message | None:
-    """Return the reason why no threshold can be guaranteed; None if a threshold is."""
-    messages = messages_of(study.attrs)
-    return next((x for x in messages if x.code in REFUSED and not x.about), None)
-
-
 def folds_of(study: xr.Dataset) -> xr.Dataset:
     """Return the variables of the test part of each fold, without ``folds/`` in their names."""
     variables = {str(name): x for name, x in study.data_vars.items() if "folds/" in str(name)}

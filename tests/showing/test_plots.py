@@ -386,36 +386,6 @@ def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
         plot.precision_recall(be.closed_set(closer))
 
 
-@pytest.mark.slow
-def test_spread_draws_every_scalar_of_each_repeat(scores):
-    experiment = be.partition.Experiment(0.5, gallery_templates=1, repeats=12, random_state=0)
-    ds = be.cross_evaluate(scores, experiment, interval="quantile", far_targets=(0.4,))
-    display, test = plot.spread(ds), ds.sel(part="test")
-    expected = {
-        **{f"{rate.upper()} (in %)": test[rate] for rate in ("far", "frr", "hter")},
-        "EER (in %)": ds.eer, "AUC": ds.auc,
-        "FRR at FAR <= 40 % (in %)": ds.frr_at_far,
-    }  # fmt: skip
-    assert {*display.drawn} == {*expected}
-    for name, values in expected.items():
-        np.testing.assert_array_equal(display.drawn[name], values.values.ravel())
-    ax = display.ax_
-    assert [t.get_text() for t in ax.get_yticklabels()] == list(display.drawn)
-    texts = [text.get_text() for text in ax.findobj(mpl.text.Text)]
-    summary = be.aggregate(ds, ("repeat", "fold")).sel(part="test", statistic="mean")
-    mean, low, high = (100 * summary[f"frr{x}"].item() for x in ("", "_low", "_high"))
-    assert f"{mean:.2f} [{low:.2f}, {high:.2f}]" in texts
-    heights = sum(bar.get_height() > 0 for bar in ax.patches)
-    assert heights >= len(expected)
-    galleries = be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0)
-    means = be.repeat(scores, galleries)["closed_set"]
-    assert list(plot.spread(means).drawn) == [
-        "CMS, rank 1 (recognition rate) (in %)",
-        "CMS, rank 5 (in %)",
-        "CMS, rank 10 (in %)",
-    ]
-
-
 def test_every_plot_of_the_table_is_public():
     """Each plot can be imported, and type checkers know it."""
     tree = ast.parse(Path(f"{plot.__file__}i").read_text(encoding="utf-8"))

@@ -151,8 +151,3 @@ def test_the_page_withholds_what_the_tables_do(tmp_path):
     for name in ("one", "two"):
         text = re.sub(r"<[^>]+>", " ", (tmp_path / f"{name}.html").read_text())
         assert far_targets_in(text) == {"10"}
-
-
-def test_plots_withhold_what_the_tables_do():
-    ticks = be.plot.spread(folds()).ax_.get_yticklabels()
-    assert far_targets_in(" ".join(x.get_text() for x in ticks)) == {"10"}

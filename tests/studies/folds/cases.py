@@ -24,9 +24,7 @@ def parts() -> be.partition.ProbeGallerySplit:
 
 PLOTS = {
     "repeated": lambda i: be.repeat(scores(i, 6), parts(), curves=True)["closed_set"],
-    **dict.fromkeys(
-        ("folds", "spread"), lambda i: be.cross_evaluate(scores(1), be.partition.SubjectKFold(5))
-    ),
+    "folds": lambda i: be.cross_evaluate(scores(1), be.partition.SubjectKFold(5)),
 }
 VARIABLES = {
     f"folds, {task}": lambda task=task: be.cross_evaluate(

@@ -8,8 +8,5 @@ CALLS = {"study_threshold": lambda s: be.study_threshold(s, "far=0.1", folds=3, 
 OTHER_CALLS = {"judge_threshold": "takes two sets of scores"}
 PLOTS = {
     "threshold_study": lambda i: be.study_threshold(scores(1), folds=3, repeats=2),
-    "assured": lambda i: be.study_threshold(
-        be.simulate(80, 3, random_state=1), "far=0.05", folds=5, repeats=2, assure=0.95
-    ),
 }
 VARIABLES = {"threshold study": lambda: be.study_threshold(square(), "eer", folds=2, repeats=1)}
