@@ -32,9 +32,8 @@ from bioeval.showing.printing import Shown, print_table
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
-    from bioeval.showing.blocks import Detail
-    from bioeval.showing.conditions import Condition
-    from bioeval.showing.text import Text
+    from bioeval.showing.data import Condition
+    from bioeval.showing.text import Detail, Text
 
 #: The arguments of `load` that are options.
 _READ = (
@@ -335,7 +334,7 @@ class Run:
         return origin
 
     def _write_page_of(self, results: Any, is_one_result: bool, extras: Extras) -> None:
-        from bioeval.showing.nodes import nodes_of
+        from bioeval.showing.rows import nodes_of
 
         name = extras.name or Path(next(iter(self.files), "")).stem
         if is_one_result and not extras.name:

@@ -55,8 +55,7 @@ def require_rates(
 
     FAR alone is a result only at given thresholds: elsewhere thresholds are chosen by FAR.
     """
-    from bioeval.showing.nodes import nodes_of
-    from bioeval.showing.rows import NumbersOfDataset
+    from bioeval.showing.rows import NumbersOfDataset, nodes_of
 
     results = [node.dataset for node in nodes_of(tree)]
     rates = []

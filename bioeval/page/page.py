@@ -53,14 +53,26 @@ from bioeval.plot.score_plots import draw_histograms, worst_pairs
 from bioeval.plot.systems import joined
 from bioeval.results.histogram import ScoreHistograms
 from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
-from bioeval.showing.blocks import Block, Facts, Messages, Paragraph, Section, Table
-from bioeval.showing.cells import Label, Picture, Threshold
 from bioeval.showing.images import Images
-from bioeval.showing.nodes import Node
+from bioeval.showing.markup import CSS, HtmlLines, body
+from bioeval.showing.numbers import Lines
+from bioeval.showing.rows import Node
 from bioeval.showing.show import sections_of
-from bioeval.showing.text import Text, rates_are_of, say, task_of
-from bioeval.showing.writers.markup import CSS, HtmlLines, body
-from bioeval.showing.writers.numbers import Lines
+from bioeval.showing.text import (
+    Block,
+    Facts,
+    Label,
+    Messages,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+    Text,
+    Threshold,
+    rates_are_of,
+    say,
+    task_of,
+)
 
 #: Pairs of each kind, at most, whose pictures are shown.
 _MOST_PAIRS = 5

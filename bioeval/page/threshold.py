@@ -16,12 +16,21 @@ from bioeval.results.attributes import THRESHOLD_STUDY
 from bioeval.results.support import is_supported
 from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
 from bioeval.scores.provenance import exclusions_of
-from bioeval.showing.cells import Label, Quantity, Rate, Threshold, cell_of, threshold_of
-from bioeval.showing.nodes import Node, asked_thresholds, nodes_of, value_of
+from bioeval.showing.markup import HtmlLines
+from bioeval.showing.numbers import printed
 from bioeval.showing.printing import Shown
-from bioeval.showing.text import Term, Text, say
-from bioeval.showing.writers.markup import HtmlLines
-from bioeval.showing.writers.numbers import printed
+from bioeval.showing.rows import Node, asked_thresholds, nodes_of, value_of
+from bioeval.showing.text import (
+    Label,
+    Quantity,
+    Rate,
+    Term,
+    Text,
+    Threshold,
+    cell_of,
+    say,
+    threshold_of,
+)
 
 # The results of a page by system and task, and whether they belong together.
 

@@ -34,8 +34,8 @@ from bioeval.plot.systems import (
     without_shared_parts,
 )
 from bioeval.showing.header import candidates_in_words
+from bioeval.showing.numbers import written
 from bioeval.showing.text import Phrase, Term, Text, parts
-from bioeval.showing.writers.numbers import written
 
 # The points of a curve are marked up to this number of points.
 FEW_POINTS = 40

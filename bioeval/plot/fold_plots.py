@@ -18,7 +18,7 @@ from bioeval.plot.plot_axes import CURVE, THIN, Style, in_per_cent, note, styled
 from bioeval.plot.systems import System, pick
 from bioeval.results.variables import percent
 from bioeval.showing.header import threshold_rule
-from bioeval.showing.nodes import OVER, unit_of
+from bioeval.showing.rows import OVER, unit_of
 from bioeval.showing.text import Term, Text, say
 from bioeval.stats.aggregate import aggregate
 from bioeval.studies.judged_threshold import folds_of, new_people

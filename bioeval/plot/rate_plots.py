@@ -22,10 +22,9 @@ from bioeval.plot.plot_axes import RATES, SHADE, SIZE, SQUARE, THIN, Style, styl
 from bioeval.plot.systems import System, attempts, joined, value_or_nan
 from bioeval.results.support import is_supported
 from bioeval.results.variables import TARGETS, percent
-from bioeval.showing.cells import threshold_of
-from bioeval.showing.nodes import OVER, unit_of
-from bioeval.showing.text import Term, say
-from bioeval.showing.writers.numbers import written
+from bioeval.showing.numbers import written
+from bioeval.showing.rows import OVER, unit_of
+from bioeval.showing.text import Term, say, threshold_of
 from bioeval.stats.aggregate import aggregate
 
 SIZE_OF_SQUARE_ROC = 5.6, 5.7  # inches

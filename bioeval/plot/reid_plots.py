@@ -17,8 +17,8 @@ from bioeval.plot import plot_axes
 from bioeval.plot.display import Curve, Curves, Display, curves_by_rank, curves_of, numbered
 from bioeval.plot.plot_axes import CURVE, OUTLINE, Style, label_rows, styled
 from bioeval.plot.systems import System, agreed, by_system, labelled, pick
+from bioeval.showing.numbers import threshold_text
 from bioeval.showing.text import Term, say
-from bioeval.showing.writers.numbers import threshold_text
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores

@@ -37,7 +37,7 @@ from bioeval.plot.systems import (
 )
 from bioeval.results.histogram import ScoreHistograms
 from bioeval.showing.images import Images
-from bioeval.showing.writers.numbers import in_one_precision
+from bioeval.showing.numbers import in_one_precision
 from bioeval.tasks.plotted_scores import (
     EXCLUDED,
     FAILED,

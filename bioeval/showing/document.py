@@ -22,19 +22,6 @@ from bioeval.results.attributes import THRESHOLD_STUDY
 from bioeval.results.dataset import meta_columns
 from bioeval.results.variables import RANKS, method_in_words
 from bioeval.scores.sampled import KIND_DOUBTS
-from bioeval.showing.blocks import (
-    Block,
-    Column,
-    Detail,
-    Fact,
-    Facts,
-    Legend,
-    Messages,
-    Paragraph,
-    Section,
-    Table,
-)
-from bioeval.showing.cells import Count, Label, Number, Picture, Quantity, Score, cell_of
 from bioeval.showing.header import (
     WITH_ITSELF,
     data_fact,
@@ -48,11 +35,44 @@ from bioeval.showing.header import (
     unusual_rules_of,
     use_of_threshold,
 )
-from bioeval.showing.nodes import OVER, Node, distinct_nodes
-from bioeval.showing.rows import CURVES, Row, label_of, label_of_measure, rows_of
+from bioeval.showing.rows import (
+    CURVES,
+    OVER,
+    Node,
+    Row,
+    distinct_nodes,
+    label_of,
+    label_of_measure,
+    rows_of,
+)
 from bioeval.showing.sentences import ANSWERS, SENTENCES, Doubt, finding_of
 from bioeval.showing.tables import FEW, LETTERS, STATISTICS_IN_ROWS, systems_in_rows, tables_of
-from bioeval.showing.text import Enumeration, Phrase, Text, rates_are_of, say, task_of, template_of
+from bioeval.showing.text import (
+    Block,
+    Column,
+    Count,
+    Detail,
+    Enumeration,
+    Fact,
+    Facts,
+    Label,
+    Legend,
+    Messages,
+    Number,
+    Paragraph,
+    Phrase,
+    Picture,
+    Quantity,
+    Score,
+    Section,
+    Table,
+    Text,
+    cell_of,
+    rates_are_of,
+    say,
+    task_of,
+    template_of,
+)
 from bioeval.stats.aggregate import aggregate
 
 # [task/]name[=point][@dimension=label,...], as in "verification/single/frr_at_far=0.01@part=test".

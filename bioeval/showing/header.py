@@ -16,10 +16,21 @@ from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.scores.attempts import exclusions_in_words
 from bioeval.scores.distances import parse_fusion
 from bioeval.scores.provenance import exclusions_of
-from bioeval.showing.blocks import Fact, Facts, Vocabulary
-from bioeval.showing.cells import Count, Label, Number, Score
-from bioeval.showing.nodes import OVER, Node
-from bioeval.showing.text import Enumeration, Text, fields_of, is_term, say
+from bioeval.showing.rows import OVER, Node
+from bioeval.showing.text import (
+    Count,
+    Enumeration,
+    Fact,
+    Facts,
+    Label,
+    Number,
+    Score,
+    Text,
+    Vocabulary,
+    fields_of,
+    is_term,
+    say,
+)
 
 Attributes = Mapping[Any, Any]
 

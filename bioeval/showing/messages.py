@@ -20,10 +20,10 @@ from bioeval.base.errors import (
     warn_user,
 )
 from bioeval.results.attributes import THRESHOLD_STUDY
-from bioeval.showing.nodes import datasets, system_of
+from bioeval.showing.numbers import Lines
 from bioeval.showing.printing import Shown
+from bioeval.showing.rows import datasets, system_of
 from bioeval.showing.sentences import SENTENCES, Doubt, answers_first
-from bioeval.showing.writers.numbers import Lines
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -13,8 +13,8 @@ from bioeval.base.errors import without_controls
 
 if TYPE_CHECKING:
     from bioeval.base.errors import Message
-    from bioeval.showing.blocks import Section
-    from bioeval.showing.writers.terminal import Form, TerminalDocument
+    from bioeval.showing.terminal import Form, TerminalDocument
+    from bioeval.showing.text import Section
 
 #: Columns of a table that goes to a file or into a pipe.
 WIDTH = 100
@@ -31,7 +31,7 @@ def print_table(table: TerminalDocument, form: Form | None = None) -> None:
     elif sys.stdout is not None and sys.stdout.isatty():
         from rich.console import Console
 
-        from bioeval.showing.writers.terminal import AS_IT_IS
+        from bioeval.showing.terminal import AS_IT_IS
 
         with named_errors():
             Console(**AS_IT_IS).print(table, crop=False)
@@ -60,7 +60,7 @@ class Shown:
         return []
 
     def _table(self) -> TerminalDocument:
-        from bioeval.showing.writers.terminal import TerminalDocument
+        from bioeval.showing.terminal import TerminalDocument
 
         return TerminalDocument(self._section())
 

@@ -1,22 +1,376 @@
-"""The numbers of a dataset as columns for a data frame and as labelled rows for tables."""
+"""The datasets of results, and their numbers: columns of a data frame, labelled rows of tables."""
 
 from __future__ import annotations
 
 import math
 import string
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
+from bioeval.base.errors import DataError
+from bioeval.counting.operating_points import COST_LABELS
 from bioeval.counting.threshold_rules import PointsWanted
 from bioeval.counting.thresholds import FAR_TARGETS, RARE_TARGETS
-from bioeval.results.variables import NEXT, SUPPORTED
-from bioeval.showing.cells import Count, Label, Number, Quantity, Rate, Threshold, cell_of_number
-from bioeval.showing.nodes import FEW, Node, asked_thresholds, report_ranks
-from bioeval.showing.text import Explained, Phrase, Text, fields_of, say, template_of
+from bioeval.results.attributes import THRESHOLD_STUDY, require_schema, study_in_one
+from bioeval.results.dataset import Scalars
+from bioeval.results.support import note_thresholds_beyond_scores
+from bioeval.results.variables import NEXT, SUPPORTED, TASKS as TABLES, VARIABLES, described
+from bioeval.showing.text import (
+    Count,
+    Explained,
+    Label,
+    Number,
+    Phrase,
+    Quantity,
+    Rate,
+    Text,
+    Threshold,
+    cell_of_number,
+    fields_of,
+    say,
+    template_of,
+)
+from bioeval.stats.galleries import each_gallery
+
+#: Results that are records: their dimension, and the variables that each record has.
+RECORDS = {
+    "worst-pairs": ("pair", ("comparison", "score", "row", "probe_label", "gallery_label")),
+    "ranks": ("probe", ("identification_rank",)),
+    "conventions": ("card", ("why_not",)),
+}
+
+#: Dimensions over which means and other statistics are shown in place of single values.
+OVER = ("repeat", "fold", "partition")
+
+#: The ends of titles that are true of results over these dimensions alone.
+_ENDS = {
+    ", over partitions": OVER,
+    ", in folds": ("repeat", "fold"),
+    ", in repeated experiments": ("repeat", "fold"),
+}
+
+
+#: Dimensions whose labels are points of measures, and the coordinates that label them.
+_POINTS: dict[str, tuple[str, ...]] = {
+    **{x: (x,) for x in ("far_target", "frr_target", "rank", "threshold")},
+    "cost": COST_LABELS,
+}
+
+
+class Node(NamedTuple):
+    """A dataset of results, and its place among them: system, condition and task."""
+
+    system: str
+    condition: str
+    task: str
+    dataset: xr.Dataset
+
+    @property
+    def result_type(self) -> str:
+        """The code of the study, or of the task; empty of a part of a study."""
+        return str(self.dataset.attrs.get("result_type", ""))
+
+    @property
+    def title(self) -> str:
+        """The name of the task in words."""
+        title = str(self.dataset.attrs.get("task") or self.task or "results")
+        for end, dims in _ENDS.items():
+            if {"statistic", *dims}.isdisjoint(self.dataset.dims):
+                title = title.removesuffix(end)
+        return title
+
+    @property
+    def record(self) -> str:
+        """The dimension of records; empty of other results, and of records that are changed."""
+        dim, needed = RECORDS.get(self.result_type, ("", ()))
+        variables = self.dataset.variables
+        is_listed = all(name in variables and variables[name].dims == (dim,) for name in needed)
+        return dim if is_listed else ""
+
+    @property
+    def selected(self) -> dict[str, Any]:
+        """The labels of the places that were selected, by dimension: ``{"partition": 3}``."""
+        scalars = {str(k): x for k, x in self.dataset.coords.items() if not x.ndim}
+        return {name: x.item() for name, x in scalars.items() if name != "system"}
+
+    @property
+    def changes(self) -> list[str]:
+        """What was done to a result since, and what its attributes therefore do not say."""
+        attrs, dims = self.dataset.attrs, self.dataset.dims
+        sentences = []
+        is_task = str(attrs.get("result_type", "")).replace("-", "_") in TABLES
+        was_over_parts = {"partitions", "splitter_class", "experiment"} & {*attrs}
+        is_over_parts = {*OVER, "statistic"} & {*dims, *self.selected}
+        if is_task and was_over_parts and not is_over_parts:
+            unit = unit_of(attrs)
+            sentences.append(
+                f"The {unit}s of these results were reduced to one number, such as their mean: no "
+                "number here is of a single evaluation."
+            )
+        coordinates = self.dataset.coords
+        joined = [x for x in map(str, dims) if not (x in coordinates and coordinates[x].attrs)]
+        joined = [x for x in joined if x not in ("cost", "point")]  # without labels of their own
+        if joined:
+            names = " and ".join(x.replace("_", " ") for x in joined)
+            sentences.append(
+                f"The header and the notes may be those of the first result along {names} alone."
+            )
+        return sentences
+
+    @property
+    def name(self) -> str:
+        """System, condition and task, joined by slashes; empty parts are left out."""
+        return "/".join(filter(None, (self.system, self.condition, self.task)))
+
+    def name_of_system(self, label: Any = "") -> str:
+        """Return the name of a system with its condition; `label` is its label in the dataset."""
+        return "/".join(filter(None, (self.system, str(label), self.condition)))
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns of a data frame with system, condition and task."""
+        columns = {"system": self.system, "condition": self.condition, "task": self.task}
+        return {column: text for column, text in columns.items() if text or column == "task"}
+
+
+def nodes_of(results: Any) -> list[Node]:
+    """Return the datasets of a result, of several by system, or by system and condition.
+
+    Raise :class:`DataError` for anything else.
+    """
+    if isinstance(results, xr.Dataset | xr.DataTree):
+        results = {"": results}
+    if not _is_plain_mapping(results):
+        raise no_result(results)
+    nodes: list[Node] = []
+    for system, of_system in results.items():
+        by_condition = of_system if _is_plain_mapping(of_system) else {"": of_system}
+        for condition, result in by_condition.items():
+            if _is_plain_mapping(result):
+                raise DataError(
+                    f"the results of {system}, {condition} are a dict; expected a result, as "
+                    "{system: {condition: result}} has it"
+                )
+            nodes += _nodes_of_result(result, str(system), str(condition))
+    if not nodes:
+        raise DataError("the results are empty: there is nothing to show")
+    return nodes
+
+
+def _is_plain_mapping(results: Any) -> bool:
+    """Whether results are a dictionary; datasets and trees are mappings, too."""
+    return isinstance(results, Mapping) and not isinstance(results, xr.Dataset | xr.DataTree)
+
+
+def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]:
+    """Yield the datasets of one result; a threshold study is split into its parts.
+
+    In a tree of systems, the path of a dataset names system and task: `a/verification/single` is of
+    the system `a` and the task `verification/single`. A study of the system is at `a/zoo`.
+    """
+    if not isinstance(result, xr.Dataset | xr.DataTree):
+        raise no_result(result)
+    for path, dataset in datasets(result):
+        if "result_type" not in dataset.attrs:
+            raise DataError(
+                "the dataset has no attribute `result_type`; expected what a function of bioeval "
+                "returned, with its attributes (`keep_attrs=True` keeps them in computations)"
+            )
+        if dataset.attrs["result_type"] not in RECORDS:
+            dataset = _with_points(dataset)
+        task = str(dataset.attrs["result_type"]).replace("-", "_")
+        templates = str(dataset.attrs.get("templates", "")) if task == "verification" else ""
+        task = f"{task}/{templates}" if templates else task
+        if {*TASKS}.isdisjoint(path.split("/")):  # a study, perhaps beside tasks
+            system_in_tree = "/".join(name for name in path.split("/") if name != task)
+        else:
+            system_in_tree, task = system_and_task(path)
+        selected = dataset.coords.get("system")
+        label = str(selected.item()) if selected is not None and not selected.ndim else ""
+        name = "/".join(filter(None, (system, system_in_tree, label)))
+        if isinstance(result, xr.DataTree) and dataset.attrs["result_type"] == THRESHOLD_STUDY:
+            study = result.root[f"/{path}"]
+            for part in study.subtree:
+                # "" for the study itself, or "/part".
+                path_in_study = part.path.removeprefix(study.path.rstrip("/")).rstrip("/")
+                yield Node(name, condition, task + path_in_study, part.to_dataset())
+        else:
+            yield Node(name, condition, task, dataset)
+
+
+def _with_points(dataset: xr.Dataset) -> xr.Dataset:
+    """Return a dataset with a dimension for each selected target, rank, threshold or prior."""
+    task = str(dataset.attrs.get("result_type", "")).replace("-", "_")
+    table = TABLES.get(task, VARIABLES)
+    for dim, labels in _POINTS.items():
+        if labels[0] not in dataset.coords or dataset[labels[0]].ndim:
+            continue
+        variables: dict[Any, xr.Variable] = {}
+        for name, variable in dataset.variables.items():
+            try:
+                measure = str(variable.attrs.get("measure", name))
+                is_over = name in labels or dim in described(table, measure).dims
+            except KeyError:
+                is_over = False
+            if is_over:
+                dims, values = (*variable.dims, dim), variable.values[..., np.newaxis]
+                variables[name] = xr.Variable(dims, values, variable.attrs)
+        dataset = dataset.assign(variables)
+    return dataset
+
+
+def no_result(results: Any) -> DataError:
+    hint = ""
+    if hasattr(results, "probe_labels") or hasattr(results, "pair_subjects"):
+        hint = "; evaluate scores first, as be.evaluate(scores)"
+    return DataError(
+        f"results is {type(results).__name__}; expected what a function of bioeval returned: a "
+        f"dataset, a tree, a check of data, an explained row, or several datasets by name{hint}"
+    )
+
+
+# The title of single- and multi-template verification that are equal.
+_BOTH = "verification, single- and multi-template (one template per subject)"
+
+
+def distinct_tasks(results: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Return the datasets of tasks; equal single- and multi-template verification is one task."""
+    path_of_multi: dict[str, str] = {}
+    for path, dataset in results.items():
+        if dataset.attrs.get("templates") == "multi":
+            path_of_multi[path.removesuffix("multi")] = path
+    distinct = dict(results)
+    for path, dataset in results.items():
+        other = path_of_multi.get(path.removesuffix("single"))
+        if dataset.attrs.get("templates") != "single" or other is None:
+            continue
+        if _equal(dataset, results[other]):
+            del distinct[other]
+            distinct[path] = dataset.assign_attrs(task=_BOTH)
+    return distinct
+
+
+def distinct_nodes(nodes: Sequence[Node]) -> list[Node]:
+    """Return nodes without the tasks that :func:`distinct_tasks` leaves out."""
+    by_name = distinct_tasks({node.name: node.dataset for node in nodes})
+    return [x._replace(dataset=by_name[x.name]) for x in nodes if x.name in by_name]
+
+
+def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
+    """Whether two datasets are equal.
+
+    Attempts are compared first: they mostly differ, and xarray loads dask to compare datasets.
+    """
+    name = "impostor_attempts"
+    have_attempts = name in single and name in multi
+    if have_attempts and not np.array_equal(single[name].values, multi[name].values):
+        return False
+    return single.equals(multi)
+
+
+def unit_of(attrs: Any) -> str:
+    """Return the unit of a result: folds, repeats of an experiment, or other partitions."""
+    if "partitions" in attrs:
+        return "partition"
+    if "experiment" in attrs:
+        return "repeat"
+    return "fold"
+
+
+#: Tables show every threshold of a curve with at most this many, since so few were chosen by the
+#: user.
+FEW = 9
+
+#: The nodes of an evaluation, in the order in which they are shown.
+TASKS = (
+    *("verification", "single", "multi", "visits", "claims"),
+    *("open_set", "closed_set", "reid", "gom"),
+)
+
+
+def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
+    """Yield the path and the dataset of each task, in the order of display.
+
+    A threshold study is one dataset: see :func:`study_in_one`. Each of several galleries, and the
+    mean over them, takes the place of a system.
+    """
+    found: list[tuple[str, xr.Dataset]] = []
+    for path, dataset in _datasets(tree):
+        if "gallery" not in dataset.dims:
+            found.append((path, dataset))
+            continue
+        system, task = system_and_task(path)
+        for name, of_gallery in each_gallery(dataset).items():
+            found.append(("/".join(filter(None, (system, name, task))), of_gallery))
+    order = list(dict.fromkeys(system_of(path) for path, _ in found))
+    yield from sorted(found, key=lambda item: order.index(system_of(item[0])))
+
+
+def _datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
+    require_schema(tree.attrs)
+    if isinstance(tree, xr.Dataset):
+        yield "", tree
+        return
+    if tree.attrs.get("result_type") == THRESHOLD_STUDY:
+        yield tree.path.strip("/"), study_in_one(tree)
+        return
+    if tree.data_vars:
+        yield tree.path.strip("/"), tree.to_dataset()
+    place = {name: i for i, name in enumerate(TASKS)}
+    for node in sorted(tree.children.values(), key=lambda x: place.get(str(x.name), -1)):
+        yield from _datasets(node)
+
+
+def system_and_task(path: str) -> tuple[str, str]:
+    """Return the parts of a path before and from the task on: `a/b/open_set` -> `a/b`, `open_set`.
+
+    The system is empty if there is only one.
+    """
+    names = path.split("/")
+    first = next((i for i, name in enumerate(names) if name in TASKS), len(names))
+    return "/".join(names[:first]), "/".join(names[first:])
+
+
+def system_of(path: str) -> str:
+    return system_and_task(path)[0]
+
+
+def report_ranks(dataset: xr.Dataset) -> list[int]:
+    """Return the ranks to show: the ranks of the protocol card that the results reach."""
+    if "rank" not in dataset.dims:
+        return []
+    ranks = map(int, str(dataset.attrs.get("report_ranks", "")).split())
+    return Scalars.shown_ranks(list(ranks), dataset["rank"].values.tolist())
+
+
+def with_asked_thresholds(tree: xr.DataTree, thresholds: Sequence[float]) -> xr.DataTree:
+    """Return results whose tables show the rates at these thresholds of their curves."""
+    listed = " ".join(repr(float(x)) for x in thresholds)
+    by_path = {}
+    for node in tree.subtree:
+        dataset = node.to_dataset()
+        if "threshold" in dataset.coords:
+            dataset.attrs["report_thresholds"] = listed
+            note_thresholds_beyond_scores(dataset, thresholds)
+        by_path[node.path] = dataset
+    return xr.DataTree.from_dict(by_path)
+
+
+def asked_thresholds(dataset: xr.Dataset) -> list[float]:
+    """Return the thresholds of a result's curves that were asked for."""
+    return list(map(float, str(dataset.attrs.get("report_thresholds", "")).split()))
+
+
+def value_of(dataset: xr.Dataset, name: str) -> float | None:
+    """Return the value of a variable without dimensions; None if there is none."""
+    if name not in dataset or dataset[name].ndim:
+        return None
+    return float(dataset[name].item())
+
 
 #: Columns by name: an array with a value of each row, or the value of all rows.
 Block = dict[str, Any]

@@ -9,13 +9,11 @@ from typing import Any
 
 from bioeval.base.arguments import require_flag, require_list
 from bioeval.base.errors import DataError
-from bioeval.showing.blocks import Detail, Paragraph, Section
-from bioeval.showing.cells import Label
 from bioeval.showing.document import OF_RECORDS, section_of, table_of_measures
-from bioeval.showing.nodes import Node, nodes_of
 from bioeval.showing.printing import WIDTH, Shown, print_table
-from bioeval.showing.text import Text, say
-from bioeval.showing.writers.terminal import Form, TerminalDocument
+from bioeval.showing.rows import Node, nodes_of
+from bioeval.showing.terminal import Form, TerminalDocument
+from bioeval.showing.text import Detail, Label, Paragraph, Section, Text, say
 
 
 def show(results: Any, *, verbose: bool = False) -> None:

@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 
 from bioeval.results.variables import PLACES
-from bioeval.showing.blocks import Column, Table
-from bioeval.showing.cells import Label, Quantity, Rate
 from bioeval.showing.rows import Row, label_of, label_of_place
-from bioeval.showing.text import Text, fields_of, say
+from bioeval.showing.text import Column, Label, Quantity, Rate, Table, Text, fields_of, say
 
 #: Up to so many systems are columns; more systems are rows.
 FEW = 4

@@ -1,4 +1,7 @@
-"""Text as templates with typed parts; a writer makes words of them.
+"""What a reader is shown, before a writer makes words of it: cells, text, and blocks of a document.
+
+A cell is an exact value with its kind, its interval and its sample size; writers round it. Text is
+a template with typed parts. A document is a tree of sections, paragraphs, facts and tables.
 
 A template has names in braces. One that is not an argument is a rate: ``{far}`` is FAR, which the
 header explains. A format says what a plain value is::
@@ -28,24 +31,199 @@ import re
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import xarray as xr
 
 from bioeval.base.errors import Message
 from bioeval.results.attributes import THRESHOLD_STUDY
-from bioeval.results.variables import CLOSED_SET, OPEN_SET, VERIFICATION, Variable
-from bioeval.showing.cells import (
-    Count,
-    Label,
-    Number,
-    Picture,
-    Quantity,
-    Rate,
-    Score,
-    Threshold,
-)
+from bioeval.results.variables import CLOSED_SET, NEXT, OPEN_SET, VERIFICATION, Variable
 
 if TYPE_CHECKING:
     import xarray as xr
+
+#: Limits of a confidence interval.
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number of any kind, NaN if it is not defined; its class says its unit.
+
+    A `flagged` number has an asterisk, which a note of its table explains. A `difference` of two
+    numbers has a sign.
+    """
+
+    value: float
+    interval: Interval | None = None
+    flagged: bool = False
+    difference: bool = False
+    #: Attempts behind a rate, whose decimals show a change of one attempt.
+    attempts: float | None = None
+    decimals: int = 2  # decimals of a number without a unit
+    #: Significant digits: of a plain number in place of decimals, of a score, of a rate in a label.
+    digits: int | None = None
+    noun: str = ""  # the things that a count counts, in the plural
+    next: float = math.nan  # the nearest score that a threshold rejects
+
+    @property
+    def is_defined(self) -> bool:
+        return not math.isnan(self.value)
+
+
+class Rate(Quantity):
+    """A proportion in [0, 1], in per cent; a difference of two is in percentage points."""
+
+
+class Count(Quantity):
+    """A number of things."""
+
+
+class Score(Quantity):
+    """A score, in the units of the scores."""
+
+
+class Threshold(Score):
+    """A threshold, which is printed so that it decides every attempt as the exact threshold does.
+
+    The nearest score that it rejects is `next`: infinite if it rejects no score, NaN if the score
+    is not known. All digits are printed then.
+    """
+
+
+class Number(Quantity):
+    """A number without a unit, or with a unit that its label names: an AUC, a cost, a mean rank."""
+
+
+class Probability(Quantity):
+    """A probability of a test: two digits, and small ones as a bound."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """A name that a user chose: of a system, a subject, a file. It is never translated."""
+
+    value: Any  # text, or a number that serves as a name
+
+    @property
+    def text(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image of a template, as a file or as the bytes of a file, with a description."""
+
+    source: Any
+    description: str
+
+
+#: Statistics of the spread of values, of which only few digits are certain.
+SPREADS = ("sd", "repeats_sd", "se")
+
+#: Significant digits of such a statistic, and of a coordinate without a unit.
+_DIGITS_OF_SPREAD, _DIGITS_OF_COORDINATE = 3, 6
+
+#: Decimals of costs, and of other numbers, unless their description says how many.
+_DECIMALS_OF_COSTS, _DECIMALS = 4, 2
+
+#: Units of numbers that are no counts: they need not be whole.
+_UNITS_OF_NO_COUNT = ("", "proportion", "p", "score", "cost", "1", "per frame")
+
+
+def cell_of_number(
+    value: float,
+    about: Mapping[Any, Any],
+    statistic: str = "",
+    attempts: float | None = None,
+    **fields: Any,
+) -> Quantity:
+    """Return a number as a cell of the kind that the attributes of its variable say.
+
+    A `statistic` of the variable may be of another kind. `fields` are further fields of the cell.
+    """
+    unit = str(about.get("units", ""))
+    # "", "threshold", "count", or a number of significant digits
+    display = str(about.get("shown", ""))
+    is_difference = statistic == "difference"
+    fields["difference"] = is_difference
+    if unit == "score" and statistic.endswith("sd"):
+        return Number(value, digits=_DIGITS_OF_SPREAD, **fields)
+    if unit == "score":
+        if display == "threshold" and not statistic:
+            return Threshold(value, **fields)
+        digits = _DIGITS_OF_SPREAD if statistic in SPREADS else None
+        return Score(value, digits=digits, **fields)
+    if unit == "proportion" and statistic != "number":
+        if attempts is not None:
+            attempts = None if math.isnan(attempts) else int(attempts)
+        return Rate(value, attempts=attempts, **fields)
+    if unit == "p" and statistic != "number":
+        return Probability(value, **fields)
+    is_whole = math.isnan(value) or float(value).is_integer()
+    is_count = (display == "count" or unit not in _UNITS_OF_NO_COUNT) and not is_difference
+    if statistic == "number" or (is_count and is_whole):
+        return Count(value, **fields)
+    if display.isdecimal():
+        return Number(value, digits=int(display), **fields)
+    default = _DECIMALS_OF_COSTS if unit == "cost" else _DECIMALS
+    return Number(value, decimals=int(about.get("decimals", default)), **fields)
+
+
+def cell_of(
+    dataset: xr.Dataset,
+    name: str,
+    places: Mapping[str, int] | None = None,
+    *,
+    attempts: int | None = None,
+) -> Quantity | Label | None:
+    """Return a value of a variable as its description says, with its interval and its flag.
+
+    `places` are positions along the dimensions of the variable, and of its denominator unless its
+    `attempts` are given. None for a variable that the dataset lacks.
+    """
+    variables = dataset.variables
+    places = places or {}
+    if name not in variables:
+        return None
+
+    def value_at(other: str, missing: Any = None) -> Any:
+        if other not in variables:
+            return missing
+        variable = variables[other]
+        value = variable.values[tuple(places[str(dim)] for dim in variable.dims)]
+        return value.item() if isinstance(value, np.generic) else value
+
+    value = value_at(name)
+    about = variables[name].attrs
+    if isinstance(value, str | bool) or not about.get("units"):
+        return Label(value)
+    if name in dataset.dims and about["units"] in ("1", "proportion") and "iso_term" not in about:
+        return Number(value, digits=_DIGITS_OF_COORDINATE)
+    low, high = value_at(f"{name}_low", math.nan), value_at(f"{name}_high", math.nan)
+    out_of = str(about.get("out_of", "")).split()
+    is_known = [x in variables and {*variables[x].dims} <= {*places} for x in out_of]
+    if attempts is None and is_known and all(is_known):
+        attempts = int(sum(value_at(x) for x in out_of))
+    return cell_of_number(
+        value,
+        about,
+        attempts=attempts,
+        interval=None if math.isnan(low + high) else (low, high),
+        flagged=bool(value_at(f"{name}_flagged")),
+        next=value_at(f"{name}{NEXT}", math.nan),
+    )
+
+
+def threshold_of(
+    dataset: xr.Dataset, name: str = "threshold", places: Mapping[Any, Any] | None = None
+) -> Threshold:
+    """Return a threshold of a result as a cell."""
+    threshold = cell_of(dataset, name, places)
+    assert isinstance(threshold, Threshold)
+    return threshold
+
 
 #: Names, and characters of them, that a sentence has; of more, their number.
 _NAMED, _LONG = 6, 120
@@ -299,3 +477,121 @@ def task_of(dataset: xr.Dataset) -> str:
     if is_of_searches or is_open_set or not {"dir", "cms"}.isdisjoint(dataset):
         return "identification"
     return rates_are_of(dataset.attrs)
+
+
+#: What a reader is shown: a short view, all numbers that the data support, or all numbers.
+Detail = Literal["brief", "supported", "all"]
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A sentence or several; a `note` is secondary, an `answer` is what the reader asked for."""
+
+    text: Text
+    role: Literal["", "note", "answer", "warning"] = ""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The abbreviations that a document shows, in full, with ISO's terms; a writer finds them.
+
+    In short, only ISO's terms.
+    """
+
+    is_short: bool = False
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A name with what there is to say."""
+
+    name: str
+    text: Text | Vocabulary
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and their texts side by side; a fact with an empty text is left out."""
+
+    facts: Sequence[Fact]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its name, its heading, and whether it stays beside the one before it."""
+
+    name: str
+    heading: Text = ""
+    is_attached: bool = False
+
+
+@dataclass(frozen=True)
+class Legend:
+    """Labels with their explanations, for terminals; a page has pointers."""
+
+    explanations: Sequence[tuple[Text, Text]]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells below column headings; a cell without a value is None.
+
+    The `title` stands above, the `details` below it, the `notes` below the rows. The first columns,
+    `names` of them, name the rows: where a table is too wide, they stand before each of its parts.
+    """
+
+    id: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Text | None]]
+    title: Text = ""
+    details: Sequence[Text] = ()
+    notes: Sequence[Text] = ()
+    names: int = 1
+    is_continued: bool = False  # stands closely below the table above
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise TypeError(
+                    f"the table {self.id} has a row of {len(row)} cells; expected "
+                    f"{len(self.columns)}"
+                )
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Messages of results, each with the names of its systems where not all have it.
+
+    An `alarm` stands above the results that it makes doubtful.
+    """
+
+    messages: Sequence[Message]
+    alarm: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a study says of a result. `task` is what its rates are of unless a phrase says it."""
+
+    id: str
+    title: Text
+    blocks: Sequence[Block]
+    task: str = ""
+
+
+Block = Paragraph | Facts | Legend | Table | Messages | Section
+
+
+def walk(section: Section) -> Iterator[tuple[Section, Block]]:
+    """Yield the blocks of a section and of its inner sections, each block after its section."""
+    for block in section.blocks:
+        yield section, block
+        if isinstance(block, Section):
+            yield from walk(block)
+
+
+def tables(section: Section) -> Iterator[Table]:
+    """Yield the tables of a section and of its inner sections."""
+    for _, block in walk(section):
+        if isinstance(block, Table):
+            yield block

@@ -41,12 +41,22 @@ from bioeval.scores.provenance import (
 from bioeval.scores.rows import attempted
 from bioeval.scores.same import Copies
 from bioeval.scores.sampled import find_copies, is_symmetric, judge_kind
-from bioeval.showing.blocks import Column, Fact, Facts, Paragraph, Section, Table
-from bioeval.showing.cells import Count, Label
 from bioeval.showing.header import data_fact, scores_in_words, sides_in_words
+from bioeval.showing.numbers import written
 from bioeval.showing.printing import Shown
-from bioeval.showing.text import Enumeration, Text, say
-from bioeval.showing.writers.numbers import written
+from bioeval.showing.text import (
+    Column,
+    Count,
+    Enumeration,
+    Fact,
+    Facts,
+    Label,
+    Paragraph,
+    Section,
+    Table,
+    Text,
+    say,
+)
 from bioeval.tasks.card_scores import compared, resolve_card
 
 # The task whose rates findings mention.

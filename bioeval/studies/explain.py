@@ -38,12 +38,24 @@ from bioeval.scores.people import are_enrolled, knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.rows import among_distances, read_rows
 from bioeval.scores.sides import in_words
-from bioeval.showing.blocks import Column, Fact, Facts, Section, Table
-from bioeval.showing.cells import Label, Number, Picture, Score, Threshold
 from bioeval.showing.header import data_fact, rule_in_words, scores_in_words, sides_in_words
+from bioeval.showing.numbers import written
 from bioeval.showing.printing import Shown
-from bioeval.showing.text import Enumeration, Text, say
-from bioeval.showing.writers.numbers import written
+from bioeval.showing.text import (
+    Column,
+    Enumeration,
+    Fact,
+    Facts,
+    Label,
+    Number,
+    Picture,
+    Score,
+    Section,
+    Table,
+    Text,
+    Threshold,
+    say,
+)
 from bioeval.tasks.card_scores import resolve_card
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks

@@ -25,7 +25,7 @@ from bioeval.scores.people import knows_people, people_of_both_sets, subject_pat
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.sampled import KIND_DOUBTS
 from bioeval.showing.messages import warns_of_doubts
-from bioeval.showing.writers.numbers import threshold_text
+from bioeval.showing.numbers import threshold_text
 from bioeval.stats.limits import limits_of_sum
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.studies.assurance import REFUSED

@@ -75,7 +75,7 @@ from bioeval.scores.people import knows_people, marking
 from bioeval.scores.provenance import Provenance, notes_on_scores
 from bioeval.scores.rows import stated_memory_limit
 from bioeval.showing.messages import warn_of, warns_of_doubts
-from bioeval.showing.nodes import OVER
+from bioeval.showing.rows import OVER
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.cross_evaluate import evaluate_tasks
 from bioeval.studies.folds.folds import FoldOptions, FoldTask, parse_ranks

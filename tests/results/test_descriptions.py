@@ -7,8 +7,8 @@ import pytest
 from every_result import CALLS, datasets_of
 
 from bioeval.results.variables import PLACES, TARGETS, UNITS
+from bioeval.showing.numbers import Lines
 from bioeval.showing.text import is_term, say
-from bioeval.showing.writers.numbers import Lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
 

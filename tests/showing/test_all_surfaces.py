@@ -11,28 +11,32 @@ from every_result import CALLS, result_of
 from small_results import SMALL_RESULTS, square
 
 import bioeval as be
-from bioeval.showing.blocks import (
-    Column,
-    Fact,
-    Facts,
-    Legend,
-    Messages,
-    Section,
-    Table,
-    tables,
-    walk,
-)
-from bioeval.showing.cells import Count, Label, Number, Quantity, Rate
-from bioeval.showing.show import document_of
-from bioeval.showing.text import say
-from bioeval.showing.writers.markup import (
+from bioeval.showing.markup import (
     as_html,
     as_latex,
     as_markdown,
     grid_of,
 )
-from bioeval.showing.writers.numbers import Lines, printed_column
-from bioeval.showing.writers.terminal import TerminalDocument
+from bioeval.showing.numbers import Lines, printed_column
+from bioeval.showing.show import document_of
+from bioeval.showing.terminal import TerminalDocument
+from bioeval.showing.text import (
+    Column,
+    Count,
+    Fact,
+    Facts,
+    Label,
+    Legend,
+    Messages,
+    Number,
+    Quantity,
+    Rate,
+    Section,
+    Table,
+    say,
+    tables,
+    walk,
+)
 
 #: Results beside those of every kind that are shown in another way.
 OTHERS = ("check_data", "explain", "two systems", "six systems")

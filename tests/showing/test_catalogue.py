@@ -7,8 +7,8 @@ import pytest
 
 import bioeval as be
 from bioeval.base.errors import Message, as_json, from_json, message_attrs
+from bioeval.showing.numbers import Lines
 from bioeval.showing.sentences import ANSWERS, SENTENCES, Doubt
-from bioeval.showing.writers.numbers import Lines
 
 
 @pytest.mark.parametrize("code", SENTENCES)

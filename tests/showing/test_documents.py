@@ -10,13 +10,23 @@ from every_result import CALLS, result_of, square
 from result_text import as_text
 
 import bioeval as be
-from bioeval.showing.blocks import Legend, Messages, Paragraph, Section, tables, walk
-from bioeval.showing.cells import Quantity, Rate, Threshold, threshold_of
 from bioeval.showing.document import section_of
-from bioeval.showing.nodes import OVER, RECORDS, nodes_of
+from bioeval.showing.numbers import written
+from bioeval.showing.rows import OVER, RECORDS, nodes_of
 from bioeval.showing.show import document_of
-from bioeval.showing.text import template_of
-from bioeval.showing.writers.numbers import written
+from bioeval.showing.text import (
+    Legend,
+    Messages,
+    Paragraph,
+    Quantity,
+    Rate,
+    Section,
+    Threshold,
+    tables,
+    template_of,
+    threshold_of,
+    walk,
+)
 
 #: Results of numbers; the others are records.
 NAMES = [name for name in CALLS if name.replace(" ", "-") not in RECORDS]

@@ -10,9 +10,8 @@ from marked_up import latex_tables, markdown_tables, of_latex, of_markdown
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.showing.blocks import Column, Fact, Facts, Section, Table
-from bioeval.showing.cells import Label, Number, Rate
-from bioeval.showing.writers.markup import LatexLines, MarkdownLines, as_latex, as_markdown
+from bioeval.showing.markup import LatexLines, MarkdownLines, as_latex, as_markdown
+from bioeval.showing.text import Column, Fact, Facts, Label, Number, Rate, Section, Table
 
 
 def street(seed: int) -> be.Scores:

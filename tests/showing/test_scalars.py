@@ -5,8 +5,8 @@ from marked_up import markdown_tables
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.showing.numbers import Lines
 from bioeval.showing.text import say
-from bioeval.showing.writers.numbers import Lines
 
 SCORES = be.simulate(40, 4, random_state=1)
 DS = be.verification(SCORES, costs=[(0.05, 1, 1)], far_targets=[0.01])

@@ -12,11 +12,9 @@ from reference import one_thread  # noqa: F401
 from small_results import SMALL_RESULTS, square, street
 
 import bioeval as be
-from bioeval.showing.blocks import Column, Fact, Facts, Section, Table
-from bioeval.showing.cells import Label, Rate
+from bioeval.showing.markup import as_html
 from bioeval.showing.show import document_of
-from bioeval.showing.text import Explained
-from bioeval.showing.writers.markup import as_html
+from bioeval.showing.text import Column, Explained, Fact, Facts, Label, Rate, Section, Table
 
 EVIL = "<script>alert(1)</script>\x1b[31m"
 

@@ -127,8 +127,8 @@ def _explained(card: Protocol) -> str:
 
 
 def _listed(cards: list[Any]) -> Any:
-    from bioeval.showing.blocks import Column, Section, Table
-    from bioeval.showing.writers.terminal import TerminalDocument
+    from bioeval.showing.terminal import TerminalDocument
+    from bioeval.showing.text import Column, Section, Table
 
     columns = Column("protocol", "protocol"), Column("layout", "layout"), Column("title")
     rows = [(card.name, card.layout, card.title) for card in cards]

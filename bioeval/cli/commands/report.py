@@ -107,8 +107,8 @@ def report_command(
     from bioeval.page.threshold import NOT_SHARED, PageResults, doubts_of_systems
     from bioeval.scores.alignment import differences
     from bioeval.scores.formats.tables import existing_file, guarded
-    from bioeval.showing.nodes import with_asked_thresholds
-    from bioeval.showing.writers.numbers import written
+    from bioeval.showing.numbers import written
+    from bioeval.showing.rows import with_asked_thresholds
 
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
@@ -209,8 +209,8 @@ class _SystemOfPage:
     def results(self, threshold: float | None) -> tuple[xr.DataTree, list[dict[str, Any]]]:
         """Return the results for a page at a threshold, and rows and checks by name."""
         from bioeval.page.threshold import PageThreshold
-        from bioeval.showing.cells import threshold_of
-        from bioeval.showing.writers.numbers import written
+        from bioeval.showing.numbers import written
+        from bioeval.showing.text import threshold_of
 
         tree = self._evaluated([] if threshold is None else [threshold])
         opens = None

@@ -10,19 +10,20 @@ from typing import Literal, NamedTuple
 from rich.cells import cell_len
 
 from bioeval.base.errors import escaped, without_controls
-from bioeval.showing.blocks import (
+from bioeval.showing.numbers import Lines, Printed, printed_column
+from bioeval.showing.text import (
     Facts,
     Legend,
     Messages,
     Paragraph,
+    Quantity,
     Section,
     Table,
+    Text,
     Vocabulary,
+    names_in_full,
     walk,
 )
-from bioeval.showing.cells import Quantity
-from bioeval.showing.text import Text, names_in_full
-from bioeval.showing.writers.numbers import Lines, Printed, printed_column
 
 
 class Line(NamedTuple):

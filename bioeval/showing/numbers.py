@@ -11,19 +11,24 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import NamedTuple
 
 from bioeval.base.errors import Message, escaped, singular
-from bioeval.showing.blocks import Section
-from bioeval.showing.cells import (
+from bioeval.showing.sentences import sentence_of
+from bioeval.showing.text import (
     Count,
+    Enumeration,
+    Explained,
     Label,
+    Phrase,
     Picture,
     Probability,
     Quantity,
     Rate,
     Score,
+    Section,
+    Term,
+    Text,
     Threshold,
+    parts,
 )
-from bioeval.showing.sentences import sentence_of
-from bioeval.showing.text import Enumeration, Explained, Phrase, Term, Text, parts
 
 NOT_DEFINED = "n/a"
 

@@ -14,10 +14,9 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from bioeval.base.errors import without_controls
-from bioeval.showing.blocks import Section
-from bioeval.showing.text import Text
-from bioeval.showing.writers.markup import Grid, GridColumn, Line, Pairs, Piece, Points, pieces_of
-from bioeval.showing.writers.numbers import Lines
+from bioeval.showing.markup import Grid, GridColumn, Line, Pairs, Piece, Points, pieces_of
+from bioeval.showing.numbers import Lines
+from bioeval.showing.text import Section, Text
 
 #: Blanks between two columns of a table.
 _GAP = 2
@@ -85,13 +84,13 @@ class TerminalDocument:
         return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
     def html(self) -> str:
-        from bioeval.showing.writers.markup import as_html
+        from bioeval.showing.markup import as_html
 
         return as_html(self.section)
 
     def marked_up(self, form: Form) -> str:
         """Return the document as LaTeX or as Markdown."""
-        from bioeval.showing.writers.markup import as_latex, as_markdown
+        from bioeval.showing.markup import as_latex, as_markdown
 
         return as_latex(self.section) if form == "latex" else as_markdown(self.section)
 

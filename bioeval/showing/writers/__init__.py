@@ -1,1 +1,0 @@
-"""Writers: one typed document as a terminal's table, HTML, LaTeX, Markdown and data."""
