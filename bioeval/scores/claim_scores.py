@@ -194,7 +194,7 @@ def claim_scores(
         claims=in_words,
         claims_title=title,
         claims_name="claims" if attempts is None else "visits",
-        claims_fusion=rule if templates == "multi" else "none",
+        _claims_fusion=rule if templates == "multi" else "none",
         visits_of=attempts or "",
         tries=most_tries,
         _incomplete=ids_of(lacks_tries),

@@ -227,7 +227,7 @@ class Scores:
     #: The same in a word: visits, or claims.
     claims_name = ""
     #: The rule by which the scores of a claim's templates became its score, if there are several.
-    claims_fusion = "none"
+    _claims_fusion = "none"
     #: The metadata column whose values make tries an attempt; empty if an attempt is one probe.
     visits_of = ""
     #: The largest number of tries of an attempt.
@@ -967,7 +967,7 @@ class Scores:
             claims=self.claims,
             claims_title=self.claims_title,
             claims_name=self.claims_name,
-            claims_fusion=self.claims_fusion,
+            _claims_fusion=self._claims_fusion,
             tries=self.tries,
             remarks=tuple(notes),
         )

@@ -84,7 +84,7 @@ class Provenance:
             use=scores.claims,
             use_title=scores.claims_title,
             use_name=scores.claims_name,
-            use_fusion=scores.claims_fusion,
+            use_fusion=scores._claims_fusion,
             tries=scores.tries,
             failures=scores.failures if scores.nan != "raise" else (0, 0),
             incomplete=incomplete_claims(scores),

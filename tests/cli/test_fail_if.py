@@ -56,11 +56,6 @@ def test_a_run_fails_by_a_number_of_its_table(condition, reason, said):
     assert (f"bioeval: failed: {condition}: {reason}" in error) == (reason is not None)
 
 
-def test_each_system_that_fails_is_named(said):
-    code, error = said("run", "few.npz", "apart.npz", "--fail-if", "eer > 0.01")
-    assert code == 1 and "(few" in error and "apart" not in error
-
-
 #: Forty people; the noise of the scores of "worse" is larger, and "same" is "first" again.
 WITHIN = {"first": 0.5, "worse": 0.8, "same": 0.5}
 
