@@ -473,20 +473,29 @@ def pairs_won(genuine: np.ndarray, accepted: np.ndarray, twice_the_impostors: An
     return accepted
 
 
+def corner_rows(frr: np.ndarray) -> np.ndarray:
+    """Return the rows of FRR (points, curves) where it falls in some curve, after the first row.
+
+    Between them FAR alone rises: such points have no least cost, and are not on the hull.
+    """
+    is_lower = ~(frr[1:] >= frr[:-1]).all(axis=1)  # also where FRR is NaN
+    return np.flatnonzero(np.append(True, is_lower))
+
+
 def hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     """Return the rates where the hulls of ROCs meet the line FAR = FRR; NaN if they do not.
 
     The EER on the lower-left convex hull ("ROCCH"): Provost and Fawcett (2001), *Machine Learning*
     42; Brümmer and de Villiers (2013), arXiv:1304.2865.
 
-    FAR and FRR are (ROCs, points), the first point being reject-all, (0, 1). The last point accepts
+    FAR and FRR are (points, ROCs), the first point being reject-all, (0, 1). The last point accepts
     most attempts: it is (1, 0) unless some attempts failed.
     """
-    rates = np.empty(len(far))
-    step = max(1, POINTS_TOGETHER // far.shape[1])
-    for low in range(0, len(far), step):
-        rows = slice(low, low + step)
-        rates[rows] = _hull_equal_errors(far[rows], frr[rows])
+    rates = np.empty(far.shape[1])
+    step = max(1, POINTS_TOGETHER // len(far))
+    for low in range(0, len(rates), step):
+        columns = slice(low, low + step)
+        rates[columns] = _hull_equal_errors(far[:, columns], frr[:, columns])
     return rates
 
 
@@ -495,27 +504,27 @@ def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
 
     While a point is below the edge, the lowest point replaces the end on its side.
     """
-    # Indices are into the points of all rows, row after row.
-    is_strict = far < frr
-    row_start = np.arange(0, far.size, far.shape[1])
-    first_loose = is_strict.argmin(axis=1)  # the first point that is not strict, if there is any
-    start = row_start + np.maximum(first_loose - 1, 0)
-    end = row_start + first_loose
-    meets = ~is_strict.take(end)
+    roc = np.arange(far.shape[1])
+    first_loose = (far < frr).argmin(axis=0)  # the first point that is not strict, if there is any
+    start, end = (np.maximum(first_loose - 1, 0), roc), (first_loose, roc)
+    x0, y0, x1, y1 = far[start], frr[start], far[end], frr[end]
+    meets = x1 >= y1
+    corners = corner_rows(frr)
+    far, frr = (np.ascontiguousarray(x[corners].T) for x in (far, frr))  # (ROCs, corners)
     while True:
-        x0 = far.take(start)
-        y0 = frr.take(start)
-        x1 = far.take(end)
-        y1 = frr.take(end)
-        cost = (y0 - y1)[:, None] * far + (x1 - x0)[:, None] * frr
-        lowest = row_start + cost.argmin(axis=1)
-        is_below = cost.take(lowest) < cost.take(start) * (1 - 1e-14)  # lower by more than rounding
-        is_below &= meets
+        of_far, of_frr = y0 - y1, x1 - x0
+        cost = of_far[:, None] * far
+        cost += of_frr[:, None] * frr
+        lowest = roc, cost.argmin(axis=1)
+        of_edge = of_far * x0 + of_frr * y0
+        is_below = meets & (cost[lowest] < of_edge * (1 - 1e-14))  # lower by more than rounding
         if not is_below.any():
             break
-        is_strict_end = is_strict.take(lowest)
-        start = np.where(is_below & is_strict_end, lowest, start)
-        end = np.where(is_below & ~is_strict_end, lowest, end)
+        x, y = far[lowest], frr[lowest]
+        is_start = is_below & (x < y)
+        x0, y0 = np.where(is_start, x, x0), np.where(is_start, y, y0)
+        is_end = is_below & ~is_start
+        x1, y1 = np.where(is_end, x, x1), np.where(is_end, y, y1)
     gap0 = y0 - x0
     gap1 = y1 - x1
     share = gap0 / np.where(meets & (gap0 > gap1), gap0 - gap1, 1.0)
@@ -560,7 +569,7 @@ class ErrorCurve:
         far, frr = self.with_ends
         if not self.defined.all():
             far, frr = far[:, self.defined], frr[:, self.defined]
-        rates[self.defined] = hull_equal_errors(*map(np.ascontiguousarray, (far.T, frr.T)))
+        rates[self.defined] = hull_equal_errors(far, frr)
         return rates
 
     def where_defined(self, values: np.ndarray, where: Any = True) -> np.ndarray:

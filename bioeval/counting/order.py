@@ -39,8 +39,7 @@ def _flipped(bits: np.ndarray) -> np.ndarray:
 
 def increasing(scores: np.ndarray) -> np.ndarray:
     """Return scores in increasing order, without NaN."""
-    is_missing = np.isnan(scores)
-    return np.sort(scores[~is_missing] if is_missing.any() else scores)
+    return np.sort(scores)[: len(scores) - np.count_nonzero(np.isnan(scores))]  # NaN comes last
 
 
 def distinct(ordered: np.ndarray) -> np.ndarray:

@@ -117,6 +117,8 @@ class RowParts(Parts):
             self.gallery = GalleryOrder(*sides, grouped=False)
         self.dtype = distance_dtype(self.scores.dtype)
         self.few = has_few(self.scores)
+        # All impostor attempts, if they are few: from the reading of mates to their count.
+        self._impostors: Block | None = None
 
     @property
     def size(self) -> int:
@@ -159,7 +161,11 @@ class RowParts(Parts):
     @cached_property
     def mates(self) -> Mates:
         if self.few:
-            return self.mates_of([self._whole.genuine()])
+            block = self._read(0, self.scores.shape[0])
+            mates = self.mates_of([block.genuine()])
+            block.values[block.mated] = np.nan
+            self._impostors = block._replace(mated=None)
+            return mates
         if self.mates_by_cell is not None:
             return self.mates_by_cell
         return self.mates_of(self.mates_in(range(self.scores.shape[0])))
@@ -183,12 +189,10 @@ class RowParts(Parts):
         return Mates(probe, gallery, distance, self.scores.shape[0], rejected=rejected)
 
     def whole(self) -> Block:
-        return self._whole.impostors()
-
-    @cached_property
-    def _whole(self) -> Block:
         rows_within(self.scores, self.scores.cells.row_chunk)
-        return read_rows(self.scores, slice(0, self.scores.shape[0]), self.gallery)
+        _ = self.mates
+        block, self._impostors = self._impostors, None
+        return self._read(0, self.scores.shape[0]).impostors() if block is None else block
 
     def _read(self, low: int, high: int) -> Block:
         return read_rows(self.scores, slice(low, high), self.gallery)

@@ -90,6 +90,7 @@ def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
             block = parts.whole()
             for reducer in reducers:
                 reducer.add(block)
+            del block  # as large as the scores
             report_rows(parts.scores.shape[0], parts.scores.shape[0])
         unfinished: Sequence[Reducer] = () if parts.few else reducers
         while unfinished:

@@ -7,7 +7,7 @@ Moments, mean, standard deviation and d', are here as well.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -42,13 +42,21 @@ def moments_of(scores: np.ndarray) -> Moments:
     if not len(scores):
         return Moments()
     scale = moment_scale(float(scores[0]), float(scores[-1]))
-    scaled = scores * scale
-    origin = float(scaled[0])
-    scaled -= origin
-    mean = float(scaled.sum() / len(scaled))
-    scaled -= mean
-    spread = np.square(scaled, out=scaled).sum() / len(scaled)
+    origin = float(scores[0] * scale)
+    mean = float(_sum(scores, lambda x: x * scale - origin) / len(scores))
+    spread = _sum(scores, lambda x: np.square(x * scale - origin - mean)) / len(scores)
     return Moments(scale, origin, mean, math.sqrt(spread))
+
+
+def _sum(scores: np.ndarray, function: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """Return the sum of a function of scores, in pieces that fit into the caches.
+
+    They are halves of halves, as of NumPy's pairwise sum, so that the sum is that of one piece.
+    """
+    if len(scores) <= 1 << 14:
+        return function(scores).sum()
+    half = len(scores) // 16 * 8
+    return _sum(scores[:half], function) + _sum(scores[half:], function)
 
 
 def d_prime(genuine: Moments, impostor: Moments) -> float:
@@ -290,7 +298,8 @@ class SortedScores:
             scores = self.in_part(part)
             low, high = scores.searchsorted(FINITE).tolist()
             # As of a list of all attempts, to the last bit: sums are rounded.
-            yield moments_of(np.repeat(scores[low:high], self._times))
+            scores = scores[low:high]
+            yield moments_of(scores if self._times == 1 else np.repeat(scores, self._times))
 
 
 class PartlyListed(SortedScores):

@@ -103,7 +103,7 @@ class CollectAttempts(Reducer):
     ):
         self.fusion, self.wanted = fusion, wanted
         self.thresholds = np.empty(0) if thresholds is None else thresholds
-        self.kept: list[np.ndarray] = []
+        self.kept = np.empty(0)  # the scores of the one block, if they are few
         self.copies = 1  # attempts that each kept score stands for
         self.failed = 0
 
@@ -123,7 +123,6 @@ class CollectAttempts(Reducer):
 
     def fresh(self) -> Self:
         empty = super().fresh()
-        empty.kept = []
         empty.failed = 0
         if self.counter is not None:
             empty.counts = [self.counter.start()]
@@ -135,8 +134,9 @@ class CollectAttempts(Reducer):
             if self.counter is None:
                 if self.fusion is None and is_mirrored(block, values):
                     self.copies = 2
-                    values = values[~np.tri(len(values), dtype=bool)]
-                self.kept.append(values.ravel())
+                    row = np.arange(len(values))
+                    values = values[row[:, None] < row]
+                self.kept = values.ravel()
             else:
                 order = 2 * block.order + side
                 self.counter.count(self.counts[0], np.atleast_2d(values), order, weight)
@@ -150,7 +150,6 @@ class CollectAttempts(Reducer):
         return [(scores, 1, failed) for scores, failed in claims]
 
     def merge(self, other: Self) -> None:
-        self.kept += other.kept
         self.failed += other.failed
         if self.counter is not None:
             self.counts += other.counts
@@ -165,8 +164,9 @@ class CollectAttempts(Reducer):
     def result(self) -> Attempts:
         if self.counter is not None:
             return self.counter.attempts()
-        impostor = increasing(np.concatenate([np.empty(0, np.float16), *self.kept]))
-        impostor = np.repeat(impostor, self.copies)
+        impostor = increasing(self.kept)
+        self.kept = np.empty(0)
+        impostor = np.repeat(impostor, self.copies) if self.copies > 1 else impostor
         genuine, missed = self.genuine
         return Attempts.from_ordered(genuine, impostor, missed, self.failed)
 
@@ -178,7 +178,11 @@ def is_mirrored(block: Block, values: np.ndarray) -> bool:
     bits = values.view(np.dtype(f"u{values.itemsize}"))
     if not (np.isnan(np.diagonal(values)).all() and np.array_equal(bits[0], bits[:, 0])):
         return False
-    return np.array_equal(bits, bits.T)
+    # A block above the diagonal and its mirror image at a time: columns are far apart in memory.
+    return all(
+        np.array_equal(bits[low : low + 64, low:], bits[low:, low : low + 64].T)
+        for low in range(0, len(bits), 64)
+    )
 
 
 class Verified:
