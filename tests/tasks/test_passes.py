@@ -1,5 +1,6 @@
 """How often scores are read: where they are computed, each pass is a matrix product."""
 
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -77,3 +78,17 @@ def test_no_more_passes_than_needed(name, people, monkeypatch):
     for scores in scores_computed.values():  # a sample that places cells is less than half a pass
         passes = scores / len(crowd.labels) ** 2
         assert passes < allowed + 0.5, RULE.format(name=name, passes=passes, most=allowed)
+
+
+def test_few_scores_are_copied_once():
+    vectors = np.random.default_rng(0).normal(size=(500, 8))
+    distances = np.linalg.norm(vectors[:, None] - vectors, axis=-1)
+    scores = be.Scores(distances, np.repeat(np.arange(125), 4))
+    be.verification(scores)  # imports
+    tracemalloc.start()
+    try:
+        be.verification(scores)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2.5 * distances.nbytes
