@@ -81,9 +81,9 @@ def test_no_more_passes_than_needed(name, people, monkeypatch):
 
 
 def test_few_scores_are_copied_once():
-    vectors = np.random.default_rng(0).normal(size=(500, 8))
+    vectors = np.random.default_rng(0).normal(size=(1000, 8))
     distances = np.linalg.norm(vectors[:, None] - vectors, axis=-1)
-    scores = be.Scores(distances, np.repeat(np.arange(125), 4))
+    scores = be.Scores(distances, np.repeat(np.arange(250), 4))
     be.verification(scores)  # imports
     tracemalloc.start()
     try:
