@@ -840,16 +840,6 @@ def far_at_frr(
     return min(p.far for p in allowed), allowed[0].threshold
 
 
-def zero_far(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> Any:
-    """Smallest FRR with no false accept."""
-    return min((p.frr for p in roc_points(genuine, impostor, kind) if p.far == 0), default=NAN)
-
-
-def zero_frr(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> Any:
-    """Smallest FAR with no false reject."""
-    return min((p.far for p in roc_points(genuine, impostor, kind) if p.frr == 0), default=NAN)
-
-
 def auc(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> Any:
     """Share of (genuine, impostor) pairs in the right order, ties one half."""
     if not genuine or not impostor:

@@ -43,9 +43,7 @@ def in_folder(tmp_path, monkeypatch):
     Path("in.labels.csv").write_text("\n".join(["label", *map(str, scores.probe_labels)]))
     for name in ("second.npz", "third.npz", "page.html", "labels.csv"):
         shutil.copy("in.npz", name)
-    for name in ("card.toml", "a.tally", "b.tally", "other.labels.csv"):
-        shutil.copy("in.labels.csv", name)
-    shutil.copy("in.npy", "other.npy")
+    shutil.copy("in.labels.csv", "card.toml")
     os.symlink("in.npz", "link.npz")
     os.link("in.npz", "hard.npz")
     (tmp_path / "results").mkdir()

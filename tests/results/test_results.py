@@ -205,6 +205,16 @@ def test_a_tree_of_results_is_kept_as_it_is(form, tmp_path):
             assert attribute_types(read_dataset) == attribute_types(node.to_dataset())
 
 
+@pytest.mark.parametrize("draw", [be.plot.folds, be.plot.det])
+def test_results_of_a_newer_version_are_refused(draw):
+    folds = be.cross_evaluate(scores(), be.partition.SubjectKFold(2))
+    ds = folds if draw is be.plot.folds else result("single")
+    assert ds.attrs["schema"] == 1
+    for call in (be.show, draw):
+        with pytest.raises(be.DataError, match="are of schema 2; this version .* reads schema 1"):
+            call(ds.assign_attrs(schema=2))
+
+
 # ------------------------------------------------------------------------------- trees
 
 

@@ -16,7 +16,6 @@ from threadpoolctl import threadpool_limits
 import bioeval as be
 from bioeval.scores import embeddings
 
-MAKERS = streaming, be.Scores.from_embeddings
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
 
 

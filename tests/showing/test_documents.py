@@ -162,22 +162,14 @@ def test_tables_of_chosen_measures_have_the_titles_of_their_tasks():
     ]  # fmt: skip
 
 
-def test_of_many_places_the_worst_are_shown():
+@pytest.mark.parametrize("direction", [{}, {"direction": "larger"}])
+def test_of_many_places_the_worst_are_shown(direction):
+    """The largest, or the smallest of a measure for which more is better."""
     rates = np.linspace(0, 1, 40)
-    about = {"units": "proportion", "long_name": "rate"}
-    ds = xr.Dataset(
-        {"rate": ("subject", rates, about)}, {"subject": np.arange(40)}, {"result_type": "mine"}
-    )
+    about = {"units": "proportion", "long_name": "rate", **direction}
+    ds = xr.Dataset({"rate": ("subject", rates, about)}, attrs={"result_type": "mine"})
     (table,) = tables(section_of(nodes_of(ds)))
-    assert [row[-1].value for row in table.rows] == sorted(rates, reverse=True)[:11]
-
-
-def test_of_a_measure_for_which_more_is_better_the_worst_are_the_smallest():
-    rates = np.linspace(0, 1, 40)
-    about = {"units": "proportion", "direction": "larger"}
-    ds = xr.Dataset({"dir": ("subject", rates, about)}, attrs={"result_type": "mine"})
-    (table,) = tables(section_of(nodes_of(ds)))
-    assert [row[-1].value for row in table.rows] == sorted(rates)[:11]
+    assert [row[-1].value for row in table.rows] == sorted(rates, reverse=not direction)[:11]
 
 
 @pytest.mark.slow
