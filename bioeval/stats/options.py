@@ -53,7 +53,8 @@ class IntervalMethod:
     replicates : int
         Number of times that :func:`bioeval.compare` draws people again. At least 100.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
-        Seed of these draws. The same integer gives the same limits on every platform.
+        Seed of all draws. They are people drawn again by :func:`bioeval.compare`, and permutations
+        by :func:`bioeval.by_group`; the same integer gives the same results on every platform.
     unit : str, optional
         Column of metadata whose values are left out in turn, in place of people: people who share a
         session, a device or an operator are not independent. People who share a value, also through
