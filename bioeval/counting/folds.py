@@ -79,9 +79,6 @@ class ScoresByFold(NamedTuple):
         gallery_inside = self.gallery[division] == part.fold
         return probe_inside & gallery_inside if part.inside else ~(probe_inside | gallery_inside)
 
-    def distances_in(self, division: int, part: Subset) -> np.ndarray:
-        return self.distances[self.is_in_part(division, part)]
-
     def number_by_folds(self, folds: int) -> np.ndarray:
         """Return the number of distances of each pair of folds of the first division."""
         fold_pair = self.probe[0].astype(np.int64) * folds + self.gallery[0]

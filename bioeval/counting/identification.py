@@ -5,7 +5,7 @@ Claims of people with too few templates for the fusion rule ``"kth:K"`` are no a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
@@ -147,10 +147,6 @@ class Searches:
     others: np.ndarray  # usable candidates of other people
     nearest_mate: np.ndarray  # distance of the nearest template of the person, for TTR
     nearest_other: np.ndarray  # distance of the nearest template of another person, for FTR
-
-    def select(self, probes: np.ndarray) -> Searches:
-        arrays = {k: x[probes] for k, x in vars(self).items() if isinstance(x, np.ndarray)}
-        return replace(self, **arrays)
 
     def impostor_role(self, impostors: ImpostorProbes) -> Role:
         """Return which probes are impostors, as :func:`role_of`."""

@@ -113,7 +113,7 @@ class Node(NamedTuple):
             )
         coordinates = self.dataset.coords
         joined = [x for x in map(str, dims) if not (x in coordinates and coordinates[x].attrs)]
-        joined = [x for x in joined if x not in ("cost", "point")]  # without labels of their own
+        joined = [x for x in joined if x != "cost"]  # without labels of its own
         if joined:
             names = " and ".join(x.replace("_", " ") for x in joined)
             sentences.append(
@@ -385,7 +385,7 @@ COLUMNS = (
 NEXT_SCORE = "next"
 
 #: Dimensions of curves and of single queries.
-CURVES = (*("threshold", "localisation_threshold", "recall_level", "probe", "point"),)
+CURVES = (*("threshold", "localisation_threshold", "recall_level", "probe"),)
 
 #: Decisions are told apart by their prior, a variable, and not by a coordinate.
 _NAMED_BY = {"cost": ("prior", "cost_prior")}

@@ -17,7 +17,7 @@ from bioeval.counting.threshold_rules import TARGETS, PointsWanted, Rule
 from bioeval.counting.thresholds import require_values, to_internal, to_user
 from bioeval.counting.verification import verify
 from bioeval.results.attributes import about_attrs
-from bioeval.results.dataset import Variables, dataset, variables_over
+from bioeval.results.dataset import Variables, dataset
 from bioeval.results.support import RuleOf, beyond_scores
 from bioeval.results.variables import Variable
 from bioeval.scores.matrix import Scores, require_scores
@@ -139,10 +139,7 @@ class JudgedAttempts:
         return threshold, float(attempts.next_scores(threshold)), far_reached, frr
 
 
-# The largest number of points that are drawn.
-POINTS = 64
-
-# The FAR of the strictest point that is drawn, as a fraction of the target.
+# The FAR of the strictest threshold that is tried, as a fraction of the target.
 STRICTEST = 0.1
 
 #: The codes of messages that say why no threshold can be guaranteed.
@@ -196,30 +193,6 @@ ASSURED: dict[str, Variable] = {
         label="people behind the assured threshold",
         detail="verbose",
     ),
-    "point_threshold": Variable(
-        "threshold at which the limit is drawn",
-        "score",
-        shown="threshold",
-        detail="data",
-        label="threshold",
-    ),
-    "point_far": Variable(
-        "FAR at this threshold",
-        "proportion",
-        "FMR",
-        detail="data",
-        label="{far}",
-    ),
-    "point_far_high": Variable(
-        "one-sided upper limit of it",
-        "proportion",
-        "FMR",
-        label="upper limit of the {far}",
-        detail="data",
-    ),
-    "point_frr": Variable(
-        "FRR at point_threshold", "proportion", "FNMR", detail="data", label="{frr}"
-    ),
 }
 
 
@@ -236,17 +209,13 @@ def assured_threshold(attempts: JudgedAttempts, target: float) -> tuple[Variable
     variables["assured_people"] = judged.people
     impostors = attempts.verified.attempts.impostor_attempts
     refusal = attempts.refusal if impostors else Message("no-impostor-attempts")
-    is_drawn = np.zeros(len(attempts.thresholds), dtype=bool)
-    rates = attempts.rates
-    far, frr = rates.far[:, 0], rates.frr[:, 0]
     if refusal is None:
         # The largest FAR up to a tenth of the target, or the smallest above 0.
-        is_usable = (far > 0) & np.isfinite(attempts.thresholds)
-        strict, usable = 0.0, far[is_usable]
+        far = attempts.rates.far[:, 0]
+        strict, usable = 0.0, far[(far > 0) & np.isfinite(attempts.thresholds)]
         if len(usable):
             place = int(np.searchsorted(usable, STRICTEST * target, side="right"))
             strict = float(usable[max(place - 1, 0)])
-        is_drawn = is_usable & (far >= strict) & (far <= target)
         largest = judged.limits.largest_rate(target) if judged.enough_for(target) else math.nan
         threshold = math.nan
         if not math.isnan(largest):
@@ -262,16 +231,7 @@ def assured_threshold(attempts: JudgedAttempts, target: float) -> tuple[Variable
             about = {"confidence": judged.confidence, "people": judged.people}
             about |= {"high": judged.high_said(strict, target)}
             refusal = Message("too-few-people-to-promise", far=strict, target=target, **about)
-    index = np.flatnonzero(is_drawn)
-    if len(index) > POINTS:
-        index = index[np.linspace(0, len(index) - 1, POINTS).astype(np.int64)]
-    points = {
-        "point_threshold": to_user(attempts.thresholds[index], kind),
-        "point_far": far[index],
-        "point_far_high": judged.limits.limits_at(far[index])[1],
-        "point_frr": frr[index],
-    }
-    return variables | variables_over(("point",), **points), refusal
+    return variables, refusal
 
 
 def kinds_of_people_absent(people: int) -> Message:

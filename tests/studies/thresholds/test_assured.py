@@ -286,32 +286,6 @@ def test_impostors_that_nothing_accepts(confidence):
         assert refused(result).arguments["far"] == 0
 
 
-def wolves(seed: int, people: int) -> be.Scores:
-    """A few people are near the common centre, and so to all people."""
-    rng = np.random.default_rng(seed)
-    points = rng.normal(size=(people, 8))
-    points[rng.random(people) < 0.02] *= 0.5
-    labels = np.repeat(np.arange(people), 3)
-    embeddings = points[labels] + 0.35 * rng.normal(size=(people * 3, 8))
-    return be.Scores(np.linalg.norm(embeddings[:, None] - embeddings[None], axis=2), labels)
-
-
-@pytest.mark.parametrize(("seed", "people"), [(0, 40), (1, 80), (3, 80)])
-@pytest.mark.cases(1)
-def test_the_limit_never_rises_towards_stricter_thresholds(seed, people):
-    scores = wolves(seed, people)
-    study = be.study_threshold(scores, "far=0.002", assure=0.95, folds=2, repeats=1)
-    high = study.point_far_high.values
-    assert (np.diff(study.point_threshold) > 0).all()
-    assert (np.diff(high) >= 0).all()
-    if refused(study) is None:
-        place = (
-            study.point_threshold.values.searchsorted(study.assured_threshold.item(), "right") - 1
-        )
-        # A threshold between two that are drawn has a limit between theirs.
-        assert high[place] <= study.assured_far_high <= 0.002 < high[place + 1 :].min(initial=1)
-
-
 def test_of_more_than_three_people_some_kinds_may_be_absent():
     assert kinds_of_people_absent(3).arguments == {}
     assert kinds_of_people_absent(4).arguments == {"share": 0.75, "people": 4}
