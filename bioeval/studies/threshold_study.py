@@ -508,7 +508,8 @@ def study_threshold(
     by_part = variables_over(("part",), **rates)
     unshown = unshown_in_training(people, rule, in_folds, divides_people=are_people_divided)
     if needed:
-        is_shown = {rule.name: int(all(x.code != "target-not-shown" for x in lacks))}
+        can_show = all(x.code != "target-not-shown" for x in lacks)
+        is_shown: dict[str, int] = {rule.name: int(can_show)}
         support = {f"{x}{SUPPORTED}": [is_shown.get(x, 1), int(unshown is None)] for x in RATES}
         by_part |= variables_over(("part",), **support)
     about_rates: dict[str, Any] = {"task": STUDY_PARTS["rates"]}
