@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from html import escape, unescape
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rich.cells import cell_len
 
@@ -22,7 +22,6 @@ from bioeval.showing.text import (
     Text,
     Vocabulary,
     names_in_full,
-    walk,
 )
 
 
@@ -36,7 +35,7 @@ class Line(NamedTuple):
 class Pairs(NamedTuple):
     """Names with their texts."""
 
-    pairs: list[tuple[str, str]]
+    pairs: list[tuple[str, Any]]  # texts; a vocabulary until all is written
 
 
 class Points(NamedTuple):
@@ -77,19 +76,21 @@ def pieces_of(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
 
     `cells` writes the cells of tables, `words` all sentences.
     """
-    facts = (x for _, block in walk(section) if isinstance(block, Facts) for x in block.facts)
-    terms = ""
-    for fact in facts:
-        if isinstance(fact.text, Vocabulary):
-            terms = _terms(section, words, fact.text.is_short)
-    yield from _pieces(section, cells, words, terms)
+    cells.rates, cells.names = words.rates, words.names = {}, {}  # both note the same terms
+    for piece in [*_pieces(section, cells, words)]:  # the terms are known when all is written
+        if isinstance(piece, Pairs):
+            pairs = [
+                (name, words.write(_terms(words, x.is_short)) if isinstance(x, Vocabulary) else x)
+                for name, x in piece.pairs
+            ]
+            if pairs := [(name, text) for name, text in pairs if text]:
+                yield Pairs(pairs)
+        else:
+            yield piece
 
 
-def _terms(section: Section, words: Lines, is_short: bool) -> str:
-    # The lines know the terms of a section only after they have written it: it is written once
-    # here, and the pieces are not used.
-    lines = Lines(words.task)
-    list(_pieces(section, lines, lines, ""))
+def _terms(lines: Lines, is_short: bool) -> str:
+    """Return the terms that were written, in full, or only ISO's."""
     rates = names_in_full(lines.rates)
     if is_short:
         shorts: dict[str, list[str]] = {}  # by ISO's term
@@ -102,7 +103,7 @@ def _terms(section: Section, words: Lines, is_short: bool) -> str:
     return "; ".join(f"{x}: {name}" for x, name in ({**names, **lines.names, **names}).items())
 
 
-def _pieces(section: Section, cells: Lines, words: Lines, terms: str) -> Iterator[Piece]:
+def _pieces(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
     cells, words = cells.section_lines(section), words.section_lines(section)
     if title := words.write(section.title):
         yield Line(title, "title")
@@ -114,19 +115,19 @@ def _pieces(section: Section, cells: Lines, words: Lines, terms: str) -> Iterato
                 pairs = [
                     (
                         words.literal(fact.name),
-                        words.write(terms if isinstance(fact.text, Vocabulary) else fact.text),
+                        fact.text if isinstance(fact.text, Vocabulary) else words.write(fact.text),
                     )
                     for fact in block.facts
                 ]
                 if pairs := [(name, text) for name, text in pairs if name and text]:
                     yield Pairs(pairs)
             case Legend() if words.has_legends and block.explanations:
-                write = words.write
+                write = words.unnoted().write
                 yield Pairs([(write(x), write(y)) for x, y in block.explanations])
             case Messages():
                 yield from _messages(block, words)
             case Section():
-                yield from _pieces(block, cells, words, terms)
+                yield from _pieces(block, cells, words)
             case Table():
                 grid = grid_of(block, cells)
                 if grid.columns:

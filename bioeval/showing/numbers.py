@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -306,6 +305,12 @@ class Lines:
         lines.task = task
         return lines
 
+    def unnoted(self) -> Lines:
+        """Return lines in this form that note no terms for the header."""
+        lines = copy(self)
+        lines.rates, lines.names = {}, {}
+        return lines
+
     def literal(self, text: str) -> str:
         """Return plain text in this form."""
         return text
@@ -365,16 +370,10 @@ class Lines:
             case Label():
                 return self.literal(escaped(text.text))
             case Explained():
+                if text.name:
+                    self.names.setdefault(*text.name)
                 about = Lines(self.task).write(text.about)
-                label = self.write(text.text, rates)
-                # Note the name in full of an abbreviation with which a label begins.
-                if re.split("[, ]", label, maxsplit=1)[0] == "EER":
-                    self.names["EER"] = "equal error rate"
-                abbreviation = re.split(r",| \(", label)[0]
-                name = re.split("[:,;]", about)[0].removesuffix(f" ({abbreviation})")
-                if abbreviation.isalnum() and abbreviation.isupper() and abbreviation not in name:
-                    self.names.setdefault(abbreviation, name)
-                return self.explained(label, about)
+                return self.explained(self.write(text.text, rates), about)
             case Picture():
                 return self.picture(text)
             case Quantity():

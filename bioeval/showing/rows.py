@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import string
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -701,7 +702,15 @@ def label_of(row: Row, *, without: str = "", with_also: bool = True) -> Text:
     label = Phrase(template, places, task)
     also = _also(row) if with_also else ""
     text = say("{label} ({also})", label=label, also=also) if also else label
-    return Explained(text, say(template_of(str(about.get("long_name", ""))), task=task))
+    long_name = str(about.get("long_name", ""))
+    short, full = re.split(r",| \(", template)[0], re.split("[:,;]", long_name)[0]
+    full = full.removesuffix(f" ({short})")
+    short_and_full: tuple[str, str] | tuple[()] = ()
+    if re.split("[, ]", template)[0] == "EER":
+        short_and_full = "EER", "equal error rate"
+    elif short.isalnum() and short.isupper() and short not in full:
+        short_and_full = short, full
+    return Explained(text, say(template_of(long_name), task=task), short_and_full)
 
 
 def _task_of(template: str) -> str:

@@ -272,6 +272,7 @@ class Explained:
 
     text: Text
     about: Text
+    name: tuple[str, str] | tuple[()] = ()  # an abbreviation at its beginning, and its name in full
 
 
 #: What a table has in its rows, besides text.

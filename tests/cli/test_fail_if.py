@@ -146,7 +146,7 @@ def test_a_check_fails_by_its_findings_and_by_errors(said):
     assert said("check", "few.npz", "--fail-if", "errors > 0")[0] == 0
     code, error = said("check", "few.npz", "--fail-if", "count@check=people > 0")
     assert code == 1 and "failed: count@check=people > 0: count is " in error
-    assert said("check", "few.npz", "--fail-if", "count@check=duplicates > 0")[0] == 0
+    assert said("check", "few.npz", "--fail-if", "count@check=names > 0")[0] == 0
     simulated = be.simulate(20, 3, random_state=1)  # whose kind is said to be the other one
     be.save(be.Scores(simulated.values, simulated.probe_labels, kind="similarity"), "wrong.npz")
     code, error = said("check", "wrong.npz")
