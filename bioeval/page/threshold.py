@@ -56,15 +56,6 @@ class Document(NamedTuple):
     result: Any
 
 
-class _Fingerprint(NamedTuple):
-    """The fingerprint of the scores behind a result of a system."""
-
-    title: str  # title of the result
-    system: str
-    fingerprint: str
-    attrs: Mapping[Any, Any]  # attributes of the result; empty of a document or comparison
-
-
 @dataclass(frozen=True)
 class PageResults:
     """The datasets and the documents of a page; each system has results of the same scores only."""
@@ -89,7 +80,9 @@ class PageResults:
         except RecursionError:
             text = "`results` contains itself; expected results, or lists of them"
             raise DataError(text) from None
-        nodes = list(map(_with_system_name, nodes))
+        for i, node in enumerate(nodes):
+            system = node.system or str(node.dataset.attrs.get("system", "")) or _UNNAMED
+            nodes[i] = node._replace(system=printable(system))
         named = {x.system for x in nodes if x.result_type != COMPARISON} - {_UNNAMED}
         if len(named) == 1:
             only = next(iter(named))
@@ -177,11 +170,6 @@ def _named_results(results: Any, name: str) -> Iterator[tuple[str, Any]]:
         )
 
 
-def _with_system_name(node: Node) -> Node:
-    system = node.system or str(node.dataset.attrs.get("system", "")) or _UNNAMED
-    return node._replace(system=printable(system))
-
-
 def _with_system(document: Document, systems: Sequence[str]) -> Document:
     """Return a document with its system.
 
@@ -213,47 +201,34 @@ def _refuse_other_data(results: PageResults) -> None:
 
     Results without a fingerprint are not checked.
     """
-    first_of_system: dict[str, _Fingerprint] = {}
-    for other in _fingerprints(results):
-        first = first_of_system.setdefault(other.system, other)
-        # Documents and comparisons state no exclusions: only their fingerprints are compared.
-        has_same_exclusions = "exclude" not in other.attrs or (
-            {*exclusions_of(other.attrs)} == {*exclusions_of(first.attrs)}
-        )
-        if not has_same_exclusions or other.fingerprint != first.fingerprint:
-            raise DataError(
-                f"results of {other.system!r} do not belong on one page: {other.title!r} has other "
-                f"scores, labels or excluded comparisons than {first.title!r}. Make both from "
-                "the same scores, or name them as two systems in a mapping of name to results"
-            )
-
-
-def _fingerprints(results: PageResults) -> Iterator[_Fingerprint]:
-    """Yield the fingerprints of all results.
-
-    Comparisons, which have a fingerprint of each system, come last.
-    """
-    compared: list[_Fingerprint] = []
+    # Title, system, fingerprint and exclusions. Comparisons have a fingerprint of each system, and
+    # come last; they and documents state no exclusions.
+    stated: list[tuple[str, str, str, set[str] | None]] = []
+    compared: list[tuple[str, str, str, set[str] | None]] = []
     for node in results.nodes:
         attrs = node.dataset.attrs
         title = str(attrs.get("task", "")) or node.task.replace("_", " ")
         title = title[:1].upper() + title[1:]
         fingerprint = str(attrs.get("fingerprint", ""))
         if node.result_type == COMPARISON:
-            systems = node.dataset["system"].values.tolist()
-            fingerprints = fingerprint.split("; ")
-            # Comparisons of results that lack fingerprints are not checked.
-            if len(systems) == len(fingerprints):
-                compared += [
-                    _Fingerprint(title, system, text, {})
-                    for system, text in zip(systems, fingerprints, strict=True)
-                ]
+            systems, texts = node.dataset["system"].values.tolist(), fingerprint.split("; ")
+            if len(systems) == len(texts):
+                compared += [(title, *x, None) for x in zip(systems, texts, strict=True)]
         elif fingerprint:
-            yield _Fingerprint(title, node.system, fingerprint, attrs)
+            exclusions = {*exclusions_of(attrs)} if "exclude" in attrs else None
+            stated.append((title, node.system, fingerprint, exclusions))
     for document in results.documents:
         if fingerprint := getattr(document.result, "fingerprint", ""):
-            yield _Fingerprint(document.name or "Results", document.system, fingerprint, {})
-    yield from compared
+            stated.append((document.name or "Results", document.system, fingerprint, None))
+    first_of_system: dict[str, tuple[str, str, set[str]]] = {}
+    for title, system, fingerprint, exclusions in [*stated, *compared]:
+        first = first_of_system.setdefault(system, (title, fingerprint, exclusions or set()))
+        if fingerprint != first[1] or (exclusions is not None and exclusions != first[2]):
+            raise DataError(
+                f"results of {system!r} do not belong on one page: {title!r} has other "
+                f"scores, labels or excluded comparisons than {first[0]!r}. Make both from "
+                "the same scores, or name them as two systems in a mapping of name to results"
+            )
 
 
 #: The rates at the threshold.
