@@ -187,7 +187,7 @@ def looks_like(name: str) -> str | None:
 EXAMPLE_PATTERN = r"id(\d+)/"
 
 
-def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) -> str:
+def subject_pattern(names: Sequence[str] | np.ndarray, truth: tuple[np.ndarray, ...] = ()) -> str:
     r"""Return a pattern that takes the subject from names of templates; an example if none fits.
 
     `truth` are the places in `names` of both sides of some pairs, and whether the pairs are

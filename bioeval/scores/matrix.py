@@ -699,9 +699,9 @@ class Scores:
         side = require_integer("side", side, low=0, high=1)
         if self.layout != "pairs":
             return (self._probe_keys, self._gallery_keys)[side]
-        templates = self.pairs.templates
-        of_side = None if templates is None else templates.gallery if side else templates.probe
-        names = None if of_side is None else as_names(templates.values[of_side])
+        names = None
+        if (templates := self.pairs.templates) is not None:
+            names = as_names(templates.values[(templates.probe, templates.gallery)[side]])
         return Keys(names, self.pair_keys.numbers)
 
     @cached_property

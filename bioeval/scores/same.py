@@ -16,7 +16,7 @@ here are closeness: larger is closer, for every kind of scores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -186,7 +186,7 @@ def people_of(codes: Codes) -> tuple[np.ndarray, np.ndarray]:
 
 @np.errstate(over="ignore", invalid="ignore")
 def confirm_names(
-    scored: Scored, partner: np.ndarray, names: Sequence[Any], *, shared: bool | None
+    scored: Scored, partner: np.ndarray, names: Any, *, shared: bool | None
 ) -> tuple[bool, list[Message]]:
     """Return whether equal names of two sides are one template, and what to say.
 

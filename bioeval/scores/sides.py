@@ -602,14 +602,23 @@ class GivenSide:
         """Bring labels and metadata into the order; `names` is the argument of :class:`Scores`."""
         labels_argument, meta_argument = self.called
         columns = None if self.meta is None else columns_of(self.meta)
-        is_table = index_of(self.meta) is not None
-        has_names = self.keys.names is not None
-        are_ordered = is_table
-        if columns is not None and not is_table and self.keys.stated:
-            by_names = self._in_order_of_names(columns, names)
-            are_ordered = by_names is not None
-            columns = columns if by_names is None else by_names
-        if columns is not None and not is_table and not has_names:
+        are_ordered = is_table = index_of(self.meta) is not None
+        if columns is not None and not is_table and self.keys.stated and names is not None:
+            # Columns without keys are joined by a column of names, if there is one.
+            plain_columns = {x: y for x, y in columns.items() if _are_plain(y)}
+            own_names = [*names_in_columns(plain_columns).values()]
+            names_of_rows = self.keys.names
+            if names_of_rows is None:  # names may be the numbers of rows
+                names_of_rows = as_names(self.keys.numbers)
+                own_names = [x for x in own_names if x.isin(names_of_rows).any()]
+            if are_ordered := any(_may_be_names_of(names_of_rows, x) for x in own_names):
+                rows = joined(own_names, names_of_rows, f"`{meta_argument}`")
+                if rows is not None:
+                    columns = {
+                        **columns,
+                        **{x: np.asarray(y)[rows] for x, y in plain_columns.items()},
+                    }
+        if columns is not None and not is_table and self.keys.names is None:
             if self.keys.numbers is not None:  # columns with numbers, which names come from
                 numbered = {x: y for x, y in columns.items() if keys_of(y).numbers is not None}
                 columns = {**columns, **self.bring_each(numbered, meta_argument)}
@@ -667,25 +676,6 @@ class GivenSide:
         self.labels = as_subjects(probe.labels, "`labels`", len(rows))[row]
         metadata = as_meta(probe.meta, len(rows), "probe_meta")
         self.meta = {name: column[row] for name, column in metadata.items()}
-
-    def _in_order_of_names(
-        self, columns: Mapping[str, Any], names: Any
-    ) -> Mapping[str, Any] | None:
-        """Return columns, of which those without keys are joined by a column of names, if any."""
-        keys = self.keys
-        if names is None:
-            return None
-        plain_columns = {x: y for x, y in columns.items() if _are_plain(y)}
-        own_names = [*names_in_columns(plain_columns).values()]
-        names_of_rows = as_names(keys.numbers) if keys.names is None else keys.names
-        if keys.names is None:  # names may be the numbers of rows
-            own_names = [x for x in own_names if x.isin(names_of_rows).any()]
-        if not any(_may_be_names_of(names_of_rows, x) for x in own_names):
-            return None
-        rows = joined(own_names, names_of_rows, f"`{self.called[1]}`")
-        if rows is None:
-            return columns
-        return {**columns, **{x: np.asarray(y)[rows] for x, y in plain_columns.items()}}
 
 
 # ------------------------------------------------------------------------- names of both sides
