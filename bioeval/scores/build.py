@@ -9,7 +9,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,14 +42,13 @@ from bioeval.scores.features import (
     require_features,
     titles_of,
 )
-from bioeval.scores.labels import NO_PERSON, as_subjects, one_dimensional, plain
+from bioeval.scores.labels import NO_PERSON, as_subjects, plain
 from bioeval.scores.metadata import as_meta, columns_of, names_of_table
 from bioeval.scores.same import ENOUGH, LEAST_ROWS, MOST, ONE_OF, Scored, confirm_names, people_of
 from bioeval.scores.sides import (
     GivenSide,
     Keys,
     are_subjects,
-    as_names,
     counts_rows,
     declared_names,
     first_twice,
@@ -106,34 +105,35 @@ def checked_words(kind: Kind, nan: NanPolicy, name: Any) -> Attributes:
     return {"kind": kind, "nan": nan, "name": short_name(str(name)) if name else None}
 
 
-class SideArguments(NamedTuple):
-    """Arguments of :class:`bioeval.Scores`: first of the probes, then of the gallery."""
-
-    labels: tuple[Any, Any]
-    metas: tuple[Any, Any]
-    names: Any = "auto"  # the argument `names`, which is of both sides
-    shared: bool | None = None
-    #: The keys of both sides, if the values are not asked for them.
-    keys: tuple[Keys, Keys] | None = None
-    #: The rows of labels that were joined before, in the other order, see `InOrder`.
-    other_order: np.ndarray | None = None
+def given_sides(labels: Sequence[Any], metas: Sequence[Any]) -> tuple[GivenSide, GivenSide]:
+    """Return both sides of scores as they are given, first the probes, then the gallery."""
+    probe, gallery = (GivenSide(None, *x) for x in zip(labels, metas, ARGUMENTS, strict=True))
+    return probe, gallery
 
 
 def sides_of_matrix(
-    values: Any, shape: tuple[int, int], mask: Any, given: SideArguments, no_person: Sequence[Any]
+    values: Any,
+    shape: tuple[int, int],
+    mask: Any,
+    given: tuple[GivenSide, GivenSide],
+    names: Any,
+    no_person: Sequence[Any],
 ) -> tuple[Attributes, np.ndarray | None, np.ndarray | None]:
     """Return the attributes of both sides of a matrix, its checked mask, and the other order.
 
-    `values` are the scores as they were given: a table may name its rows and columns. See
-    :class:`bioeval.scores.sides.InOrder` for the other order of the labels of one set.
+    `values` are the scores as they were given: a table may name its rows and columns. Sides that
+    have keys, of embeddings, do not ask them. See :class:`bioeval.scores.sides.InOrder` for the
+    other order of the labels of one set.
     """
-    names = given.names
-    probe_labels, gallery_labels = given.labels
+    probe, gallery = given
+    has_keys = probe.has_keys
+    probe_labels, gallery_labels = probe.labels, gallery.labels
     table = names_of_table(values) if gallery_labels is None and mask is None else None
     if table is not None and (probe_labels is None or are_subjects(keys_of(values), probe_labels)):
         values = None  # index and columns are the labels of both sides, and no keys
         has_names = names is not None and all(
-            x is not None and declared_names(columns_of(x) or {}) is not None for x in given.metas
+            x.meta is not None and declared_names(columns_of(x.meta) or {}) is not None
+            for x in given
         )
         probe_labels, gallery_labels = table
         if np.array_equal(probe_labels, gallery_labels):
@@ -145,25 +145,21 @@ def sides_of_matrix(
                 "themselves; bring rows and columns into one order, or, of two sets of templates, "
                 "give `labels` and `gallery_labels`"
             )
-    labels_of_columns = probe_labels if gallery_labels is None else gallery_labels
-    keys = given.keys or (
-        keys_of_side(values, probe_labels, names, 0),
-        keys_of_side(values, labels_of_columns, names, 1, axis=1),
-    )
-    are_listed = given.keys is not None or are_given(names)
-    probe, gallery = (
-        GivenSide(*side, are_listed=are_listed)
-        for side in zip(keys, (probe_labels, gallery_labels), given.metas, ARGUMENTS, strict=True)
-    )
+        probe.labels, gallery.labels = probe_labels, gallery_labels
+    if not has_keys:
+        probe.take_keys(values, probe_labels, names, 0)
+        labels_of_columns = probe_labels if gallery_labels is None else gallery_labels
+        gallery.take_keys(values, labels_of_columns, names, 1, axis=1)
+    keys = probe.keys, gallery.keys
     if probe_labels is not None and gallery_labels is None and gallery.meta is None:
         gallery.take_from_rows(probe, names)
 
     # Labels, metadata and the mask in the order of the scores. That a mask without keys is taken in
     # their order is said if the scores were given with keys.
     of_mask = []
-    if mask is not None and given.keys is None and index_of(mask) is index_of(mask, 1) is None:
+    if mask is not None and not has_keys and index_of(mask) is index_of(mask, 1) is None:
         of_mask = [in_place("the scores", "`mask`", x) for x in keys if x.stated]
-    for side in (probe, gallery):
+    for side in given:
         side.join(names)
     one_side = shape[0] == shape[1] and gallery.labels is None and gallery.meta is None
     keys = probe.keys, (probe if one_side else gallery).keys
@@ -184,20 +180,6 @@ def sides_of_matrix(
     attributes["remarks"] = tuple(remarks)
     attributes["_without_gallery_labels"] = attributes["_labelled"] and gallery.labels is None
     return attributes, mask, probe.other_order if is_one_set else None
-
-
-def are_given(names: Any) -> bool:
-    """Whether the argument `names` of :class:`bioeval.Scores` lists the names of templates."""
-    return names is not None and not isinstance(names, str)
-
-
-def keys_of_side(values: Any, labels: Any, names: Any, side: int, *, axis: int = 0) -> Keys:
-    """Return the keys of the templates along an axis; none if the index has the labels."""
-    keys = keys_of(values, axis)
-    listed = names[side] if isinstance(names, tuple) and len(names) == 2 else names
-    if are_given(listed):
-        return Keys(as_names(one_dimensional(listed, "`names`")), keys.numbers)
-    return Keys() if are_subjects(keys, labels) else keys
 
 
 def _identified(
@@ -333,17 +315,18 @@ def searched_lists(
     indices: Any,
     distances: Any,
     kind: Kind,
-    given: SideArguments,
+    given: tuple[GivenSide, GivenSide],
     leave_out_query: bool | None,
     query_positions: Any,
     first_index: int | None,
+    shared: bool | None,
 ) -> Attributes:
     """Return the attributes of top-K lists, of their queries and of their entries."""
-    (labels, gallery_labels), (probe_meta, gallery_meta) = given.labels, given.metas
-    by_number = None
-    if gallery_labels is None:
-        gallery_labels = labels
-        gallery_meta = probe_meta if gallery_meta is None else gallery_meta
+    queries, entries = given
+    labels, by_number = queries.labels, None
+    if entries.labels is None:
+        entries.labels = labels
+        entries.meta = queries.meta if entries.meta is None else entries.meta
         leave_out_query = True if leave_out_query is None else leave_out_query
         # Lists may be in another order than their labels: the entry that each query is, by number.
         numbers, keys = keys_of(labels).numbers, keys_of(indices)
@@ -354,10 +337,9 @@ def searched_lists(
             place = pd.Series(np.arange(len(labels)), index=numbers)
             entry = in_order(place, keys, "`labels`", templates="the lists").values.to_numpy()
             by_number = None if np.array_equal(entry, place) else entry
-    queries = GivenSide(keys_of(indices), labels, probe_meta, ARGUMENTS[0])
-    entries = GivenSide(Keys(), gallery_labels, gallery_meta, ARGUMENTS[1])
-    entries.join(given.names)
-    queries.join(given.names)
+    queries.take_keys(indices)
+    entries.join("auto")
+    queries.join("auto")
     enrolled = as_subjects(entries.labels, "`gallery_labels`")
     if not len(enrolled):
         raise DataError("the gallery is empty: `gallery_labels` has no entries")
@@ -380,7 +362,7 @@ def searched_lists(
         as_meta(entries.meta, len(enrolled), "gallery_meta"),
     )
     subjects, keys_of_sides = _labelled(searched, enrolled), (queries.keys, entries.keys)
-    attributes = _identified(subjects, False, metas, keys_of_sides, given.names)
+    attributes = _identified(subjects, False, metas, keys_of_sides, "auto")
     codes = attributes["_codes"]
     names, probe_ids = attributes["_probe_keys"].names, attributes["probe_ids"]
     entry_by_name = None
@@ -388,7 +370,7 @@ def searched_lists(
         entry_by_name = np.where(probe_ids < len(enrolled), probe_ids, -1)
         if leave_out_query is None and query_positions is None and (entry_by_name >= 0).any():
             scored = Scored.of_lists(lists, kind, codes)
-            are_shared, _ = confirm_names(scored, entry_by_name, names, shared=given.shared)
+            are_shared, _ = confirm_names(scored, entry_by_name, names, shared=shared)
             entry_by_name = entry_by_name if are_shared else np.full(len(searched), -1)
     entry = own_entries(lists, codes, leave_out_query, query_positions, entry_by_name)
     if entry is not None:
@@ -449,7 +431,8 @@ def scored_of(scores: Any) -> Scored:
 def compared_embeddings(
     probe: Any,
     gallery: Any,
-    given: SideArguments,
+    given: tuple[GivenSide, GivenSide],
+    names: Any,
     *,
     metric: Metric = "cosine",
     kind: Kind | None = None,
@@ -457,33 +440,30 @@ def compared_embeddings(
     average: Sequence[str] = (),
     as_read: bool = False,
     titles: Sequence[str] | None = None,
-) -> tuple[Any, SideArguments, Attributes]:
-    """Return distances of embeddings, the arguments of both sides, and attributes of the scores.
+) -> tuple[Any, tuple[GivenSide, GivenSide], Attributes]:
+    """Return distances of embeddings, both sides in their order, and attributes of the scores.
 
     With `as_read` no matrix is made, however small; `titles` are those of the columns of the
     probes, if a file has them.
     """
-    names, metas = given.names, given.metas
-    if (gallery is None) != (given.labels[1] is None):
+    if (gallery is None) != (given[1].labels is None):
         arguments = ("gallery", "gallery_labels")[:: 1 if gallery is not None else -1]
         raise DataError("{} is given without {}; expected both or neither".format(*arguments))
     nouns = ("probe", "gallery")[: 1 if gallery is None else 2]
     all_values = (probe, gallery)
-    sides, embeddings = [], []
-    for i, noun in enumerate(nouns):
+    sides, embeddings = given[: len(nouns)], []
+    for i, (noun, side) in enumerate(zip(nouns, sides, strict=True)):
         embeddings.append(as_embeddings(all_values[i], f"{noun} embeddings"))
-        people = joined_labels(given.labels[i], ARGUMENTS[i][0])
+        people = side.labels = joined_labels(side.labels, ARGUMENTS[i][0])
         rows, width = embeddings[i].shape
         if i == 0 and rows != length_of(people) == width:
             raise DataError(
                 f"the probe embeddings have shape {(rows, width)}, but there are {width:,} labels: "
                 "are they transposed? Expected a row for each template; give embeddings.T"
             )
-        keys = keys_of_side(all_values[i], people, names, i)
-        side = GivenSide(keys, people, metas[i], ARGUMENTS[i], are_listed=are_given(names))
+        side.take_keys(all_values[i], people, names, i)
         side.join(names)
         side.labels = as_subjects(side.labels, ARGUMENTS[i][0], rows)
-        sides.append(side)
     all_titles = titles or titles_of(probe), titles_of(gallery)
     require_features(
         *(
@@ -509,19 +489,17 @@ def compared_embeddings(
     source = EmbeddingSource(embeddings[0], embeddings[-1], metric, dtype)
     bytes_of_matrix = math.prod(source.shape) * source.dtype.itemsize
     is_small = bytes_of_matrix <= (OPTIONS["memory_limit"] or MEMORY_LIMIT)
-    given = SideArguments(
-        (sides[0].labels, None if gallery is None else sides[1].labels),
-        (sides[0].meta, metas[1] if gallery is None else sides[1].meta),
-        names,
-        keys=None if columns else (sides[0].keys, sides[-1].keys),
-        other_order=None if columns else sides[0].other_order,
-    )
+    remarks = {**sides[0].remarks, **sides[-1].remarks}
+    if columns:  # means have no keys
+        given = given_sides([x.labels for x in given], [x.meta for x in given])
+    elif gallery is None:
+        given[1].keys, given[1].has_keys = given[0].keys, True
     attributes = {
         "kind": kind_of_metric(metric, kind),
         "origin": describe_metric(source.metric, embeddings[0]) + means_in_words,
         "metric": source.metric if isinstance(source.metric, str) else "",
         "remarks": (
-            *{**sides[0].remarks, **sides[-1].remarks},
+            *remarks,
             *left_out_of(left_out, columns),
         ),
         "_columns_left_out": left_out,

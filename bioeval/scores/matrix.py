@@ -41,10 +41,10 @@ from bioeval.scores.attempts import (
     failed_cells,
 )
 from bioeval.scores.build import (
-    SideArguments,
     as_ids,
     checked_words,
     compared_embeddings,
+    given_sides,
     memory_attributes,
     scored_of,
     searched_lists,
@@ -272,17 +272,19 @@ class Scores:
         shared: bool | None = None,
     ):
         """Check the arguments, and mark the comparisons that are left out."""
-        given = SideArguments((labels, gallery_labels), (probe_meta, gallery_meta), names)
-        values = probes_first(values, given.labels)
+        sides = given_sides((labels, gallery_labels), (probe_meta, gallery_meta))
+        values = probes_first(values, (labels, gallery_labels))
         if gallery_labels is None and gallery_meta is None and labels is not None:
             values = columns_in_order_of_rows(values, labels)
-        self._take(values, given, mask, distractor_ids, shared, kind=kind, nan=nan, name=name)
+        words = {"kind": kind, "nan": nan, "name": name}
+        self._take(values, sides, names, mask, distractor_ids, shared, **words)
         self._set(exclude=as_exclusions(self, exclude))
 
     def _take(
         self,
         values: Any,
-        given: SideArguments,
+        given: tuple[GivenSide, GivenSide],
+        names: Any,
         mask: Any = None,
         distractor_ids: Sequence[int | str] | None = None,
         shared: bool | None = None,
@@ -292,10 +294,10 @@ class Scores:
         self._set(**checked_words(**words), **memory_attributes())
         distractors = as_ids(distractor_ids)
         sides, checked_mask, other_order = sides_of_matrix(
-            values, matrix.shape, mask, given, ids_of_no_person(distractors)
+            values, matrix.shape, mask, given, names, ids_of_no_person(distractors)
         )
         self._set(_source=Cells(matrix, checked_mask), distractor_ids=distractors, **sides)
-        self._set(_has_no_names=given.names is None)
+        self._set(_has_no_names=names is None)
         if shared is not None:
             require_flag("shared", shared)
         # Identities that equal names give stay if the scores or the user confirm them.
@@ -314,7 +316,6 @@ class Scores:
                 if self._labelled:
                     codes = self._codes.apart(self.no_person_ids, probe_ids, self.gallery_ids)
                     self._set(_codes=codes)
-        other_order = other_order if given.other_order is None else given.other_order
         if other_order is not None and self._labelled and is_one_set:
             refuse_other_order(scored_of(self), self.probe_labels, other_order)
 
@@ -388,8 +389,8 @@ class Scores:
                [0.1 , 0.  , 1.35],
                [1.41, 1.35, 0.  ]])
         """
-        given = SideArguments((labels, gallery_labels), (probe_meta, gallery_meta), names)
-        options: dict[str, Any] = {"metric": metric, "kind": kind, "dtype": dtype}
+        given = given_sides((labels, gallery_labels), (probe_meta, gallery_meta))
+        options: dict[str, Any] = {"metric": metric, "kind": kind, "dtype": dtype, "names": names}
         options |= {"nan": nan, "name": name, "mask": mask, "exclude": exclude, "shared": shared}
         options |= {"average": average, "distractor_ids": distractor_ids}
         return cls._from_embeddings(probe, gallery, given, **options)
@@ -399,8 +400,9 @@ class Scores:
         cls,
         probe: Any,
         gallery: Any,
-        given: SideArguments,
+        given: tuple[GivenSide, GivenSide],
         *,
+        names: Any,
         exclude: Sequence[str] = (),
         nan: NanPolicy = "raise",
         name: str | None = None,
@@ -410,10 +412,11 @@ class Scores:
         **comparison: Any,
     ) -> Scores:
         """Compare embeddings; `comparison` are further arguments of :func:`compared_embeddings`."""
-        values, given, attributes = compared_embeddings(probe, gallery, given, **comparison)
+        values, given, attributes = compared_embeddings(probe, gallery, given, names, **comparison)
         scores = cls.__new__(cls)
         kind = attributes["kind"]
-        scores._take(values, given, mask, distractor_ids, shared, kind=kind, nan=nan, name=name)
+        words = {"kind": kind, "nan": nan, "name": name}
+        scores._take(values, given, names, mask, distractor_ids, shared, **words)
         remarks = tuple(dict.fromkeys([*attributes["remarks"], *scores.remarks]))
         scores = scores._with(**attributes | {"remarks": remarks})
         # Last, since `exclude` may name a column that averaging leaves out.
@@ -606,11 +609,17 @@ class Scores:
         """
         searches = cls.__new__(cls)
         searches._set(**checked_words(kind, "raise", name), **memory_attributes())
-        metas = (probe_meta, gallery_meta)
-        given = SideArguments((labels, gallery_labels), metas, shared=shared)
+        given = given_sides((labels, gallery_labels), (probe_meta, gallery_meta))
         searches._set(
             **searched_lists(
-                indices, distances, kind, given, leave_out_query, query_positions, first_index
+                indices,
+                distances,
+                kind,
+                given,
+                leave_out_query,
+                query_positions,
+                first_index,
+                shared,
             )
         )
         return marking(searches, as_ids(distractor_ids))

@@ -560,22 +560,36 @@ class GivenSide:
 
     def __init__(
         self,
-        keys: Keys,
+        keys: Keys | None = None,
         labels: Any = None,
         meta: Any = None,
         called: tuple[str, str] = ("labels", "probe_meta"),
-        *,
-        are_listed: bool = False,
         templates: str = "the scores",
     ):
-        """Take keys; if they `are_listed`, other inputs without keys are known to be in order."""
-        self.keys = keys
+        self.keys, self.has_keys = Keys() if keys is None else keys, keys is not None
         self.labels, self.meta = labels, meta  # as given, until they are joined
         self.called = called  # the arguments of labels and of metadata
         self.templates = templates
         self.remarks = dict[Message, None]()  # on inputs that were taken by place
         self.other_order: np.ndarray | None = None  # of the labels, see :class:`InOrder`
-        self._is_indexed = bool(keys.stated) and not are_listed
+        self._is_indexed = bool(self.keys.stated)
+        self._is_joined = False
+
+    def take_keys(
+        self, values: Any, labels: Any = None, names: Any = "auto", side: int = 0, *, axis: int = 0
+    ) -> None:
+        """Take the keys of the templates along an axis; none if the index has the labels.
+
+        If `names` lists the names, other inputs without keys are known to be in order.
+        """
+        self.keys, self.has_keys = keys_of(values, axis), True
+        listed = names[side] if isinstance(names, tuple) and len(names) == 2 else names
+        if listed is not None and not isinstance(listed, str):
+            self.keys = Keys(as_names(one_dimensional(listed, "`names`")), self.keys.numbers)
+        elif are_subjects(self.keys, labels):
+            self.keys = Keys()
+        are_listed = names is not None and not isinstance(names, str)
+        self._is_indexed = bool(self.keys.stated) and not are_listed
 
     def bring(self, values: Any, noun: str, *, may_be_plain: bool = False) -> Any:
         """Return values in this order, without a remark if they are and `may_be_plain`."""
@@ -600,6 +614,9 @@ class GivenSide:
 
     def join(self, names: Any) -> None:
         """Bring labels and metadata into the order; `names` is the argument of :class:`Scores`."""
+        if self._is_joined:
+            return
+        self._is_joined = True
         labels_argument, meta_argument = self.called
         columns = None if self.meta is None else columns_of(self.meta)
         are_ordered = is_table = index_of(self.meta) is not None

@@ -32,7 +32,7 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, Message, backquoted
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, NAN_POLICIES, VALUED, Kind
 from bioeval.base.options import OPTIONS, require_memory
-from bioeval.scores.build import SideArguments, as_ids
+from bioeval.scores.build import as_ids, given_sides
 from bioeval.scores.codes import Codes
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.features import (
@@ -755,7 +755,8 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
     return Scores._from_embeddings(
         features[0],
         second[0],
-        SideArguments((labels[0], second[1]), (probe_meta, second[2]), arguments.names),
+        given_sides((labels[0], second[1]), (probe_meta, second[2])),
+        names=arguments.names,
         metric=metric,
         nan=file.nan,
         mask=file.read_if_there(mask),
