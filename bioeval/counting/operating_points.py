@@ -473,15 +473,6 @@ def pairs_won(genuine: np.ndarray, accepted: np.ndarray, twice_the_impostors: An
     return accepted
 
 
-def corner_rows(frr: np.ndarray) -> np.ndarray:
-    """Return the rows of FRR (points, curves) where it falls in some curve, after the first row.
-
-    Between them FAR alone rises: such points have no least cost, and are not on the hull.
-    """
-    is_lower = ~(frr[1:] >= frr[:-1]).all(axis=1)  # also where FRR is NaN
-    return np.flatnonzero(np.append(True, is_lower))
-
-
 def hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     """Return the rates where the hulls of ROCs meet the line FAR = FRR; NaN if they do not.
 
@@ -489,27 +480,17 @@ def hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     42; Brümmer and de Villiers (2013), arXiv:1304.2865.
 
     FAR and FRR are (points, ROCs), the first point being reject-all, (0, 1). The last point accepts
-    most attempts: it is (1, 0) unless some attempts failed.
-    """
-    rates = np.empty(far.shape[1])
-    step = max(1, POINTS_TOGETHER // len(far))
-    for low in range(0, len(rates), step):
-        columns = slice(low, low + step)
-        rates[columns] = _hull_equal_errors(far[:, columns], frr[:, columns])
-    return rates
-
-
-def _hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
-    """Find the edge of each hull that crosses the line, from a point on each side of the line.
-
-    While a point is below the edge, the lowest point replaces the end on its side.
+    most attempts: it is (1, 0) unless some attempts failed. The edge of each hull that crosses the
+    line is found from a point on each side of the line: while a point is below the edge, the lowest
+    point replaces the end on its side.
     """
     roc = np.arange(far.shape[1])
     first_loose = (far < frr).argmin(axis=0)  # the first point that is not strict, if there is any
     start, end = (np.maximum(first_loose - 1, 0), roc), (first_loose, roc)
     x0, y0, x1, y1 = far[start], frr[start], far[end], frr[end]
     meets = x1 >= y1
-    corners = corner_rows(frr)
+    # Where FRR falls in no ROC, FAR alone rises: such points are never the lowest.
+    corners = np.append(True, (frr[1:] < frr[:-1]).any(axis=1))
     far, frr = (np.ascontiguousarray(x[corners].T) for x in (far, frr))  # (ROCs, corners)
     while True:
         of_far, of_frr = y0 - y1, x1 - x0
@@ -567,9 +548,11 @@ class ErrorCurve:
         """Return the EER on the convex hull of each ROC, (parts,)."""
         rates = np.full(len(self.defined), np.nan)
         far, frr = self.with_ends
-        if not self.defined.all():
-            far, frr = far[:, self.defined], frr[:, self.defined]
-        rates[self.defined] = hull_equal_errors(far, frr)
+        defined = np.flatnonzero(self.defined)
+        step = max(1, POINTS_TOGETHER // len(far))
+        for low in range(0, len(defined), step):
+            parts = defined[low : low + step]
+            rates[parts] = hull_equal_errors(far[:, parts], frr[:, parts])
         return rates
 
     def where_defined(self, values: np.ndarray, where: Any = True) -> np.ndarray:
