@@ -194,12 +194,6 @@ class Display:
         axes.axvline(threshold, color=Style.text, label=legend_text(text), **line)
 
 
-def threshold_label(kind: str) -> str:
-    """Return the label of an axis of thresholds, with the rule of acceptance."""
-    sign = "≥" if kind == "similarity" else "≤"
-    return f"Threshold t ({kind}: accepted if {sign} t)"
-
-
 def legend_text(text: str) -> str:
     """Return a name for a legend, which leaves out names that begin with an underscore."""
     return f" {text}" if text.startswith("_") else text or "_nolegend_"
@@ -330,7 +324,8 @@ class Curves(Display):
             is_drawn = np.isfinite(curve.x) & (curve.y > 0 if log else np.isfinite(curve.y))
             self.line(curve, curve.x[is_drawn], curve.y[is_drawn], drawstyle=steps)
             self.band(curve, is_drawn)
-        return threshold_label(kind)
+        sign = "≥" if kind == "similarity" else "≤"
+        return f"Threshold t ({kind}: accepted if {sign} t)"
 
     def line(self, curve: Curve, x: np.ndarray, y: np.ndarray, **properties: Any) -> None:
         """Draw one curve in steps; the points of a curve with few points are marked."""

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from bioeval.base.errors import counted
 from bioeval.plot import plot_axes
 from bioeval.plot.display import Curve, Curves, Display
-from bioeval.plot.plot_axes import CURVE, THIN, Style, in_per_cent, note, styled, ticks_across
+from bioeval.plot.plot_axes import CURVE, THIN, Style, in_per_cent, note, styled
 from bioeval.plot.systems import System, pick
 from bioeval.results.variables import percent
 from bioeval.showing.header import threshold_rule
@@ -120,7 +120,8 @@ def _draw_folds(
         is_right = target > TO_THE_RIGHT * ax.get_xlim()[1]
         offset, side = ((-4, -3), "right") if is_right else ((4, -3), "left")
         note(ax, f"target {percent(target, '.3g')}", (target, 1), offset, va="top", ha=side)
-    ax.locator_params("x", nbins=min(MOST_TICKS, int(ticks_across(ax, LETTERS_OF_RATE))))
+    width = plot_axes.LETTER * Style.look.small * LETTERS_OF_RATE
+    ax.locator_params("x", nbins=min(MOST_TICKS, int(plot_axes.room(ax)[0] / width)))
     ax.xaxis.set_major_formatter(in_per_cent)
     ax.yaxis.set_major_formatter(in_per_cent)
     if not np.isfinite(far + frr).any():

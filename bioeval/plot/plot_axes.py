@@ -409,11 +409,6 @@ def _size_in_inches(needed: tuple[float, float]) -> tuple[float, float]:
     return look.width, look.height or look.width * height / width + HEIGHT_OF_WORDS
 
 
-def ticks_across(ax: Axes, letters: float) -> float:
-    """Return for how many labels, of this number of letters, there is room below the axes."""
-    return room(ax)[0] / (LETTER * Style.look.small * letters)
-
-
 def figure_of(ax: Axes) -> Figure:
     """Return the figure of `ax`, past any subfigures."""
     return ax.figure.figure
@@ -552,14 +547,6 @@ def _place_below(ax: Axes) -> dict[str, Any]:
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 0)}
     place |= {"bbox_transform": ax.transAxes + shift, "borderpad": 0.1, "borderaxespad": 0}
     return place
-
-
-def label_rows(ax: Axes, texts: Sequence[str]) -> None:
-    """Write a text for each row at the right of the axes."""
-    axis = ax.secondary_yaxis("right")
-    axis.set_yticks(range(len(texts)), [*map(Style.translated, texts)])
-    axis.tick_params(length=0, labelsize=Style.look.small, labelcolor=Style.text)
-    axis.spines["right"].set_visible(False)
 
 
 def colour_bar(ax: Axes, colours: Any, label: str = "") -> Colorbar:

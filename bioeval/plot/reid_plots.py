@@ -15,7 +15,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import counted
 from bioeval.plot import plot_axes
 from bioeval.plot.display import Curve, Curves, Display, curves_by_rank, curves_of, numbered
-from bioeval.plot.plot_axes import CURVE, OUTLINE, Style, label_rows, styled
+from bioeval.plot.plot_axes import CURVE, OUTLINE, Style, styled
 from bioeval.plot.systems import System, agreed, by_system, labelled, pick
 from bioeval.showing.numbers import threshold_text
 from bioeval.showing.text import Term, say
@@ -230,7 +230,11 @@ def ranked_lists(
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)
-    label_rows(ax, [("\n" if Style.look.width else "; ").join(each) for each in words])
+    beside = [("\n" if Style.look.width else "; ").join(each) for each in words]
+    axis = ax.secondary_yaxis("right")
+    axis.set_yticks(range(queries), [*map(Style.translated, beside)])
+    axis.tick_params(length=0, labelsize=Style.look.small, labelcolor=Style.text)
+    axis.spines["right"].set_visible(False)
     caption = [counted(queries, "queries"), "filled: a match"]
     plot.finish(plot.of_system("Ranked lists"), caption, "Rank k")
     return plot
