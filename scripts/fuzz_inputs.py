@@ -121,6 +121,7 @@ def valid_inputs(folder: Path) -> list[Input]:
     with h5py.File(folder / "c.mat", "w") as hdf:
         for name, array in mat.items():
             hdf[name] = np.atleast_2d(array).T
+            hdf[name].attrs["MATLAB_class"] = np.bytes_("double")
     (folder / "s.npz").write_bytes(matrix)
     written = {"c.mat": (folder / "c.mat").read_bytes()}
     run = ["run", "s.npz"]

@@ -188,11 +188,12 @@ class ArrayFile:
         names = [x for x in NAMES[role] if x in self.arrays and x not in ignored]
         if stated is not None:
             self.require(stated, f'`columns={{"{role}": ...}}`')
-            self.used.update(names)
+            self.used |= RESERVED.intersection(names)
             names = [stated]
         for name in names[:1]:
             self.refuse_objects(name)
             self.roles[role] = name
+            self.used.add(name)
         for other in names[1:]:
             first = names[0]
             same_shape = self.shape(first) == self.shape(other)
@@ -203,7 +204,7 @@ class ArrayFile:
                     f'say `columns={{"{other}": None}}` if {first!r} is meant, or '
                     f'`columns={{"{first}": None}}` if {other!r} is',
                 )
-        self.used.update(names)
+        self.used |= RESERVED.intersection(names)
         return self.roles.get(role)
 
     def refuse_objects(self, name: str) -> None:
@@ -313,12 +314,12 @@ class ArrayFile:
     # --------------------------------------------------------------------- labels
 
     def labels(
-        self, side: str, count: int, noun: str, *, has_metadata: bool = False
+        self, side: str, count: int | None, noun: str, *, has_metadata: bool = False
     ) -> SideLabels | None:
         """Return the labels of a side, ``"probe"`` or ``"gallery"``; None if there are none.
 
         - A file that an argument names comes before the array of labels.
-        - `noun` is the word for the `count` templates in messages.
+        - `noun` is the word for the `count` templates in messages; None is any number.
         - With `has_metadata`, the names in ``columns`` are columns of such a file.
         """
         option = "labels" if side == "probe" else "gallery"
@@ -327,7 +328,7 @@ class ArrayFile:
         if path is None and not self.label_files:
             path = self.arguments.take(option)
         if path is not None:
-            self.used.update(NAMES[role])  # the file takes the place of such an array
+            self.used |= RESERVED.intersection(NAMES[role])  # which the file replaces
             meta = self.arguments.all_meta() if has_metadata else {}
             if self.label_files and not has_metadata:
                 meta = self.arguments.side_meta(side)
@@ -342,10 +343,10 @@ class ArrayFile:
         if name is None:
             return None
         shape = self.shape(name)
-        if shape != (count,):
+        if len(shape) != 1 or count not in (None, shape[0]):
             raise DataError(
-                f"{self.path}: the labels {name!r} have shape {shape}; expected ({count},), one "
-                f"for each of the {count} {noun}. It holds: {self.contents}"
+                f"{self.path}: the labels {name!r} have shape {shape}; expected ({count or 'n'},), "
+                f"one for each of the {count or 'n'} {noun}. It holds: {self.contents}"
             )
         values = self.read(name)
         if pattern := self.arguments.take("names_of"):
@@ -595,7 +596,8 @@ def _main_roles(file: ArrayFile) -> list[str]:
 
     Roles are stated by ``columns``, else by bioeval's own names, else by names of other programs.
     """
-    arrays = file.arrays
+    ignored = file.arguments.ignored
+    arrays = {name: x for name, x in file.arrays.items() if name not in ignored}
     if named := [role for role in MAIN_ROLES if f"columns.{role}" in file.arguments]:
         if {*named} >= {"scores", "embeddings"}:
             problem = '`columns={"scores": ...}` and `columns={"embeddings": ...}` are both given'
@@ -826,28 +828,18 @@ def _top_k_lists(file: ArrayFile) -> Scores:
         kind, remarks = file.kind(values or "distances", VALUED)
 
     # The number of gallery entries is that of their labels.
-    chosen = arguments.peek("columns.gallery_labels")
-    if "gallery" in arguments:
-        labels = read_labels(arguments.take("gallery"), arguments, {}, "gallery_labels")
-        entry_count = len(labels.label)
-    else:
-        if chosen is not None:
-            file.require(chosen, '`columns={"gallery_labels": ...}`')
-        possible_names = (chosen, "gallery_labels", "labels", *NAMES["gallery_labels"])
-        name_of_labels = next((x for x in possible_names if x in file.arrays), None)
-        if name_of_labels is None:
-            raise DataError(
-                f"{path}: no gallery_labels; top-K lists need the identity of every gallery "
-                "entry, listed or not: an array gallery_labels, or a CSV file by `gallery`. It "
-                f"holds: {file.contents}"
-            )
-        entry_count = prod(file.shape(name_of_labels))
-    counts = len(lists), entry_count
-    probe = file.labels("probe", counts[0], "queries")
-    gallery = file.labels("gallery", counts[1], "gallery entries")
+    probe = file.labels("probe", len(lists), "queries")
+    gallery = file.labels("gallery", None, "gallery entries")
     if gallery is None and file.roles.get("labels") == "labels":
         gallery = probe  # queries and entries are one set of templates
-    if probe is None or gallery is None:
+    if gallery is None:
+        raise DataError(
+            f"{path}: no gallery_labels; top-K lists need the identity of every gallery entry, "
+            "listed or not: an array gallery_labels, or a CSV file by `gallery`. It holds: "
+            f"{file.contents}"
+        )
+    counts = len(lists), len(gallery.label)
+    if probe is None:
         raise file.no_labels(*counts)
     probe_meta, gallery_meta = _metadata(file, Sides(probe, gallery, counts))
 

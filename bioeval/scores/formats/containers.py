@@ -407,23 +407,21 @@ def _variable(element: _Element) -> tuple[str, Lazy]:
     """Return the name and the array of an element; raise where it claims too many values."""
     path, order = element.path, element.order
     data = element.read(_DESCRIPTION_BYTES)
-    flags_tag = _tag(data, 0, order)
-    if flags_tag.type != _ARRAY_FLAGS or flags_tag.size != 8:
+    kind, start, size, end = _tag(data, 0, order)
+    if kind != _ARRAY_FLAGS or size != 8:
         raise ValueError("an array without its flags")
-    (flags,) = struct.unpack_from(f"{order}I", data, flags_tag.start)
+    (flags,) = struct.unpack_from(f"{order}I", data, start)
     matlab_class = flags & 0xFF
     if matlab_class not in {_CHAR, *_OTHERS, *_CLASSES}:
         raise ValueError(f"an array of unknown class {matlab_class}")
     shape: tuple[int, ...] = ()
-    end = flags_tag.end
     if matlab_class != _OPAQUE:  # opaque arrays have no dimensions
-        tag = _tag(data, end, order)
-        shape = struct.unpack_from(f"{order}{tag.size // 4}i", data, tag.start)
+        _, start, size, end = _tag(data, end, order)
+        shape = struct.unpack_from(f"{order}{size // 4}i", data, start)
         if len(shape) < 2 or min(shape) < 0:
             raise ValueError(f"an array of shape {shape}")
-        end = tag.end
-    tag = _tag(data, end, order)
-    name = data[tag.start : tag.start + tag.size].decode("ascii", "replace").rstrip("\x00")
+    _, start, size, end = _tag(data, end, order)
+    name = data[start : start + size].decode("ascii", "replace").rstrip("\x00")
     if flags & _IS_COMPLEX:
         return name, refused(path, name, "holds complex numbers; expected real ones", shape)
     if matlab_class in _OTHERS:
@@ -439,9 +437,9 @@ def _variable(element: _Element) -> tuple[str, Lazy]:
     available = element.size * (MOST_INFLATED if element.kind == _COMPRESSED else 1)
     if prod(shape) > available:  # each value takes a byte at least
         raise ValueError(f"the array {name!r} claims the shape {shape} in {available:,} bytes")
-    values_tag = _tag(data, tag.end, order)
-    if values_tag.size > 8 * prod(shape):  # each value takes 8 bytes at most
-        raise ValueError(f"the array {name!r} has {values_tag.size:,} bytes for its shape {shape}")
+    kind, start, size, end = _tag(data, end, order)
+    if size > 8 * prod(shape):  # each value takes 8 bytes at most
+        raise ValueError(f"the array {name!r} has {size:,} bytes for its shape {shape}")
 
     def read() -> np.ndarray:
         """Return the values by SciPy, which gets this array alone, of a type that it knows."""
@@ -450,11 +448,11 @@ def _variable(element: _Element) -> tuple[str, Lazy]:
         is_text = matlab_class == _CHAR
         with guarded(path, f"the array {name!r}"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if values_tag.type not in (_CHARACTERS if is_text else _NUMBERS):
+            if kind not in (_CHARACTERS if is_text else _NUMBERS):
                 noun = "characters" if is_text else "numbers"
-                raise ValueError(f"{noun} stored as type {values_tag.type}")
-            raw = element.read(values_tag.end)
-            if len(raw) < values_tag.start + values_tag.size:
+                raise ValueError(f"{noun} stored as type {kind}")
+            raw = element.read(end)
+            if len(raw) < start + size:
                 raise ValueError("its values are cut off")
             mark = b"\x00\x01IM" if order == "<" else b"\x01\x00MI"
             head = b"MATLAB 5.0 MAT-file".ljust(124) + mark
@@ -468,17 +466,8 @@ def _variable(element: _Element) -> tuple[str, Lazy]:
     return name, Lazy(shape_as_read, dtype, read, copies=3)
 
 
-class _Tag(NamedTuple):
-    """The tag of an element within an array: the type and the place of its data."""
-
-    type: int
-    start: int  # first byte of the data
-    size: int  # number of bytes
-    end: int  # first byte of the next element
-
-
-def _tag(data: bytes | bytearray, offset: int, order: str) -> _Tag:
-    """Return the tag at an offset.
+def _tag(data: bytes | bytearray, offset: int, order: str) -> tuple[int, int, int, int]:
+    """Return the tag at an offset: the type, the first byte and the size of its data, and its end.
 
     A tag is two words of 32 bits: type and size, with the data behind, filled up to 8 bytes. A
     small element has size and type in the first word, and its data, up to 4 bytes, in the second.
@@ -486,7 +475,7 @@ def _tag(data: bytes | bytearray, offset: int, order: str) -> _Tag:
     type_word, size = struct.unpack_from(f"{order}II", data, offset)
     small_size = type_word >> 16
     if not small_size:
-        return _Tag(type_word, offset + 8, size, offset + 8 + size + -size % 8)
+        return type_word, offset + 8, size, offset + 8 + size + -size % 8
     if small_size > 4:
         raise ValueError(f"a small element of {small_size} bytes")
-    return _Tag(type_word & 0xFFFF, offset + 4, small_size, offset + 8)
+    return type_word & 0xFFFF, offset + 4, small_size, offset + 8

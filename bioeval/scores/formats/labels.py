@@ -88,12 +88,12 @@ class SideLabels:
     #: The keys in the first column, if it has no name: the index that pandas wrote.
     index: Keys = Keys()
 
-    def expect(self, count: int, noun: str) -> SideLabels:
+    def expect(self, count: int | None, noun: str) -> SideLabels:
         """Return the labels; raise if their number is not `count`, and they have no names.
 
         Labels with names are joined to the templates by the names, so that there may be more.
         """
-        if len(self.label) == count or self.names:
+        if count in (None, len(self.label)) or self.names:
             return self
         hint = ""
         if not self.has_header and len(self.label) == count + 1:

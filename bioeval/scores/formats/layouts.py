@@ -144,14 +144,14 @@ def layout_of(head: Head, arguments: Arguments) -> Layout:
         if by_number is not None and layout.get("score") is not None:
             refuse_decimal_commas(head, layout.score)
         return layout
-    skips_line, unnamed = first_line_of(head, arguments)
-    below = replace(head, cells=[row[unnamed:] for row in head.rows[skips_line:]])
-    layout = layout_of_preset(below, skips_line, unnamed, arguments, with_scores=True)
+    unnamed = unnamed_columns(head, arguments)
+    below = replace(head, cells=[row[unnamed:] for row in head.rows[unnamed:]])
+    layout = layout_of_preset(below, unnamed, arguments, with_scores=True)
     if layout is not None:
         refuse_decimal_commas(below, layout.score - unnamed)
         return layout
     if below.width == 1:
-        return _layout_of_columns(["score"], skips_line, unnamed)
+        return _layout_of_columns(["score"], unnamed)
     classes = [_classes(below.column(i)) for i in range(below.width)]
     score = int("words" in classes[:1] or classes == ["numbers", ""])
     is_known = below.width == 2 and classes != ["", ""]
@@ -163,13 +163,13 @@ def layout_of(head: Head, arguments: Arguments) -> Layout:
         )
     refuse_decimal_commas(below, score)
     names = ["genuine", "score"] if score else ["score", "genuine"]
-    return _layout_of_columns(names, skips_line, unnamed)
+    return _layout_of_columns(names, unnamed)
 
 
 # ------------------------------------------------------------------------- without a header
 
 
-def _layout_of_columns(names: Sequence[str], skips_line: bool, unnamed: int) -> Layout:
+def _layout_of_columns(names: Sequence[str], unnamed: int) -> Layout:
     """Return the layout of columns with these roles behind the index of pandas."""
     names = [*["-"] * unnamed, *names]
     column = {name: i for i, name in enumerate(names) if name != "-"}
@@ -180,11 +180,11 @@ def _layout_of_columns(names: Sequence[str], skips_line: bool, unnamed: int) -> 
         templates = [column["subject_a"], *templates]
     shown = [f"column {i}" if name == "-" else name for i, name in enumerate(names, 1)]
     roles = {name: i for name, i in column.items() if name in COLUMNS}
-    return Layout(shown, roles, tuple(templates), skips_line, unnamed, claims=claims)
+    return Layout(shown, roles, tuple(templates), bool(unnamed), unnamed, claims=claims)
 
 
 def layout_of_preset(
-    head: Head, skips_line: bool, unnamed: int, arguments: Arguments, *, with_scores: bool
+    head: Head, unnamed: int, arguments: Arguments, *, with_scores: bool
 ) -> Layout | None:
     """Return the layout that the argument `format` names; None without one.
 
@@ -200,20 +200,7 @@ def layout_of_preset(
             return None
         raise unknown_list(head, with_scores=with_scores)
     arguments.take("format")
-    return _without_header(_layout_of_columns(names, skips_line, unnamed), head, arguments)
-
-
-def _without_header(layout: Layout, head: Head, arguments: Arguments) -> Layout:
-    """Return a layout that leaves the first line out if its score, or class, can be none."""
-    if layout.skips_line:
-        return layout
-    is_data = is_truth if layout.get("score") is None else like_number
-    i = layout.get("genuine") if layout.get("score") is None else layout.score
-    first, *below = [""] if i is None else head.column(i)
-    if below and not is_data(first) and all(map(is_data, below)):
-        arguments.notes.append(f"the first line of {head.path.name} left out: a header")
-        layout.skips_line = True
-    return layout
+    return _layout_of_columns(names, unnamed)
 
 
 def layout_by_numbers(head: Head, arguments: Arguments) -> Layout | None:
@@ -240,11 +227,10 @@ def layout_by_numbers(head: Head, arguments: Arguments) -> Layout | None:
         )
     numbered = replace(head, cells=[names, *head.cells], start_line=head.start_line - 1)
     layout = with_header(numbered, arguments, by_number=True)
-    if layout is None:
-        return None
-    layout.skips_line = False
-    layout.names = [f"column {name}" for name in names]
-    return _without_header(layout, head, arguments)
+    if layout is not None:
+        layout.skips_line = False
+        layout.names = [f"column {name}" for name in names]
+    return layout
 
 
 def _classes(cells: Sequence[str]) -> str:
@@ -257,32 +243,27 @@ def _classes(cells: Sequence[str]) -> str:
     return "numbers" if 2 * sum(numbers) > len(cells) else "words"
 
 
-def first_line_of(head: Head, arguments: Arguments) -> tuple[bool, int]:
-    """Return whether the first line of a text without names is no data, and the unnamed columns.
+def unnamed_columns(head: Head, arguments: Arguments) -> int:
+    """Return 1 if the first line of a text numbers its columns, but for pandas' index; else 0.
 
-    Their number is that of the leading columns, pandas' index, which the line does not number. The
-    line is no data if its cells number the columns, after a blank cell or above words for classes;
-    raise where it is not clear.
+    Such a line is no data. Raise where a line without a blank cell may be data, or such numbers.
     """
     first, *rows = head.rows
-    has_index = not first[0] and counts_columns(first[1:])
-    if not has_index:
-        if not counts_columns(first) or all(map(counts_columns, rows)):
-            return False, 0
-        below = replace(head, cells=rows)
-        if all(_classes(below.column(i)) != "words" for i in range(head.width)):
-            line = head.delimiter.join(first)
-            raise fault(
-                head.path,
-                f"{line!r} may number the columns, as pandas writes them, or be data",
-                "leave the line out if it numbers the columns, as by `to_csv(header=False)`; if it "
-                "is data, write the names of the columns above it, or decimals, as 0.0",
-                line=head.start_line,
-            )
-    if not rows:
-        raise fault(head.path, "has a header but no rows")
-    arguments.notes.append(f"the first line of {head.path.name} left out: a header")
-    return True, int(has_index)
+    if not first[0] and counts_columns(first[1:]):
+        if not rows:
+            raise fault(head.path, "has a header but no rows")
+        arguments.notes.append(f"the first line of {head.path.name} left out: a header")
+        return 1
+    if counts_columns(first) and not all(map(counts_columns, rows)):
+        raise fault(
+            head.path,
+            f"{head.delimiter.join(first)!r} may number the columns, as pandas writes them, or be "
+            "data",
+            "leave the line out if it numbers the columns, as by `to_csv(header=False)`; if it "
+            "is data, write the names of the columns above it, or decimals, as 0.0",
+            line=head.start_line,
+        )
+    return 0
 
 
 # ------------------------------------------------------------------------- by names of columns
@@ -645,9 +626,9 @@ def read_comparisons(path: Path, arguments: Arguments) -> Comparisons:
     of_trials = Arguments({"columns": columns})
     layout = layout_by_numbers(head, of_trials) or with_header(head, of_trials)
     if layout is None:
-        skips_line, unnamed = first_line_of(head, arguments)
-        below = replace(head, cells=[row[unnamed:] for row in head.rows[skips_line:]])
-        layout = layout_of_preset(below, skips_line, unnamed, arguments, with_scores=False)
+        unnamed = unnamed_columns(head, arguments)
+        below = replace(head, cells=[row[unnamed:] for row in head.rows[unnamed:]])
+        layout = layout_of_preset(below, unnamed, arguments, with_scores=False)
         if layout is None:
             raise unknown_list(below, with_scores=False)
     else:

@@ -34,7 +34,6 @@ from bioeval.scores.formats.labels import column_of_subjects, descriptions
 from bioeval.scores.formats.layouts import (
     Layout,
     ScoredPairs,
-    first_line_of,
     in_listed_order,
     join,
     layout_of,
@@ -45,6 +44,7 @@ from bioeval.scores.formats.layouts import (
     refuse_unread_names,
     scores_of_classes,
     truth_of,
+    unnamed_columns,
     with_header,
 )
 from bioeval.scores.formats.roles import Arguments
@@ -247,33 +247,28 @@ class Listed:
         self.values = arguments.with_failures(table.numbers[layout.score])
         truth = layout.get("genuine")
         self.class_words = None if truth is None else table.words[truth]
+        name = "" if truth is None else layout.names[truth]
         stated: ScoredPairs | None = None
+        if "trials" in arguments and self.class_words is not None:
+            raise fault(table.path, f"{name} marks genuine pairs", "leave out `trials`")
         if "trials" in arguments:
-            stated = self._join()
+            listed = read_comparisons(existing_file(arguments.take("trials")), arguments)
+            if not layout.templates:
+                raise fault(
+                    table.path,
+                    f"has no names of templates, by which the trials of {listed.path.name} find "
+                    "their scores",
+                    "name both templates in each line, or give the scores alone, in the order of "
+                    "the trials",
+                )
+            skip = arguments.take("lists.missing_pairs") == "skip"
+            unordered = bool(arguments.peek("lists.unordered"))
+            stated = join(table, layout, listed, unordered, skip)
         elif self.class_words is not None:
-            name = layout.names[layout.roles["genuine"]]
             stated = ScoredPairs(slice(None), truth_of(self.class_words, table, name))
         self._describe(has_classes=stated is not None)
         self.no_person = ids_of_no_person(arguments.peek("distractor_ids"))
         self.pairs = stated or self._pairs_with_class_of_subjects()
-
-    def _join(self) -> ScoredPairs:
-        layout, path = self.layout, self.table.path
-        if self.class_words is not None:
-            name = layout.names[layout.roles["genuine"]]
-            raise fault(path, f"{name} marks genuine pairs", "leave out `trials`")
-        listed = read_comparisons(existing_file(self.arguments.take("trials")), self.arguments)
-        if not layout.templates:
-            raise fault(
-                path,
-                f"has no names of templates, by which the trials of {listed.path.name} find their "
-                "scores",
-                "name both templates in each line, or give the scores alone, in the order of the "
-                "trials",
-            )
-        unordered = bool(self.arguments.peek("lists.unordered"))
-        skip = self.arguments.take("lists.missing_pairs") == "skip"
-        return join(self.table, layout, listed, unordered, skip)
 
     def _describe(self, *, has_classes: bool) -> None:
         """Find the subjects and the metadata of both sides.
@@ -281,14 +276,6 @@ class Listed:
         `has_classes` is whether genuine pairs are known, so that subjects are not needed.
         """
         table, layout, arguments = self.table, self.layout, self.arguments
-        if "labels" not in arguments and not layout.may_have_metadata and arguments.meta:
-            name = next(iter(arguments.meta))
-            raise fault(
-                table.path,
-                f'`columns={{"{name}": ...}}` names metadata, and a list of pairs without names of '
-                "columns has none",
-                "give the numbers of all columns, or the table of its templates as `labels`",
-            )
         # What the list says; the value of a side without a column is unknown.
         unknown = Words.from_codes(np.zeros(len(self.values), dtype=np.int8), [""])
         self.meta = dict[str, TwoColumns]()
@@ -696,9 +683,8 @@ def read_numbers(path: Path, arguments: Arguments) -> Scores:
     head = head_of(path)
     titles = head.cells[0]
     has_titles = not any(map(is_number, titles))
-    header, index_count = True, int(not titles[0])
-    if not has_titles:
-        header, index_count = first_line_of(head, arguments)
+    index_count = int(not titles[0]) if has_titles else unnamed_columns(head, arguments)
+    header = has_titles or bool(index_count)
     columns = range(index_count, head.width)
     names = ["the index"] * index_count + [f"column {i + 1}" for i in columns]
     words = range(index_count)

@@ -86,7 +86,7 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
         lost.append(
             f"that a score is of a claim is not said, nor which lack tries ({scores.claims})"
         )
-    return lost + form.losses(scores)
+    return lost if form.holds_arrays else lost + _losses_of_pairs(scores)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,6 @@ class Written:
     what: str  # the content of a file, in words
     endings: tuple[str, ...]  # endings of names of files
     write: Callable[[Scores, Path], None]
-    losses: Callable[[Scores], list[str]]  # sentences on what a file cannot hold
     holds_arrays: bool = False  # whether a file may hold any scores and embeddings
 
 
@@ -415,12 +414,11 @@ def _write_parquet(scores: Scores, path: Path) -> None:
 
 
 WRITTEN = (
-    Written("everything in one file", (".npz",), _write_npz, lambda scores: [], True),
-    Written("a list of pairs", (".parquet",), _write_parquet, _losses_of_pairs),
+    Written("everything in one file", (".npz",), _write_npz, True),
+    Written("a list of pairs", (".parquet",), _write_parquet),
     Written(
         "a list of pairs, also as .tsv, .txt or .csv.gz",
         (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
         _write_text,
-        _losses_of_pairs,
     ),
 )

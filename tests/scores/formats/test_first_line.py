@@ -52,12 +52,6 @@ def test_a_blank_cell_before_the_numbers_makes_them_a_header(tmp_path, mark):
     holds(be.load(written(tmp_path, LIST[[1, 0]], sep=mark), **HOW))
 
 
-def test_numbers_above_words_are_a_header(tmp_path):
-    for words in (["target", "nontarget"], ["True", "False"]):
-        named = LIST.assign(**{"0": [words[not same] for same in SAME]})[["0", 1]]
-        holds(be.load(written(tmp_path, named, index=False), **HOW))
-
-
 def test_lines_that_all_number_columns_are_data(tmp_path):
     (tmp_path / "x.txt").write_text("0\n0\n0\n")
     (tmp_path / "y.txt").write_text("0\n0\n")
