@@ -256,10 +256,17 @@ def named(input_name: str) -> str:
     return backquoted(input_name) if input_name.isidentifier() else input_name
 
 
-def bad_choice(input_name: str, got: object, choices: Iterable[object]) -> str:
-    """Return the message that `got` is not among `choices`, with the nearest choice."""
+def bad_choice(
+    input_name: str, got: object, choices: Iterable[object], most: int | None = None
+) -> str:
+    """Return the message that `got` is not among `choices`, with the nearest choice.
+
+    At most `most` choices are listed, and the others are counted.
+    """
     choices = list(choices)
-    listed = ", ".join(map(repr, choices))
+    listed = ", ".join(map(repr, choices[:most]))
+    if most is not None and len(choices) > most:
+        listed += f" and {len(choices) - most} more"
     if not listed:
         return f"{named(input_name)} is {received(got)}, but there is none."
     return (

@@ -178,6 +178,8 @@ def joined_entries(
     return dict(entries)
 
 
+NUMBER = Value("x", _number, "a number")
+SCORE = Value("t", _number, "a number (bioeval threshold chooses one by a rule, such as --far 1%)")
 NUMBERS = Value(
     "x", lambda text: tuple(map(_number, text.split(","))), "a number, or several, comma-separated"
 )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import BioevalWarning
+from bioeval.base.errors import BioevalWarning, counted
 from bioeval.base.version import __version__
 from bioeval.cli.command import in_options
 from bioeval.cli.console import note, put, show_json
@@ -217,7 +217,8 @@ class Run:
         requested = self.name_option or (None,) * len(files)
         if len(requested) != len(files):
             raise click.UsageError(
-                f"--name is given {len(requested)} times for {len(files)} systems"
+                f"--name is given {counted(len(requested), 'times')} "
+                f"for {counted(len(files), 'systems')}"
             )
         stems = [self.system_name(file) for file in files]
         distinct = stems if len(set(stems)) == len(stems) else files

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bioeval.cli.arguments import NUMBER
 from bioeval.cli.command import F, option
 
 _PACKAGE = Path(__file__).parents[1]
 
-_PLAIN = {"int": int, "float": float, "str": str}
+_PLAIN = {"int": int, "float": NUMBER, "str": str}
 
 _IMPORT = re.compile(r"^ *from (bioeval\S+|\.\S+) import (\([^)]*\)|.*)$", re.MULTILINE)
 _NEXT_STATEMENT = re.compile(r"\n(?=[^\s\])])")

@@ -223,12 +223,14 @@ def parse_claims(
     labels = as_labels(subjects, "claims")
     if len(labels) != len(probes):
         raise DataError(
-            f"claims has {len(labels)} subjects for {len(probes)} probes; expected one per probe"
+            f"claims has {counted(len(labels), 'subjects')} for {counted(len(probes), 'probes')}; "
+            "expected one per probe"
         )
     is_wrong = (probes < 0) | (probes >= number_of_probes)
     if is_wrong.any():
         raise DataError(
-            f"claims name {int(is_wrong.sum())} probes outside 0..{number_of_probes - 1}, the "
+            f"claims name {counted(is_wrong.sum(), 'probes')} outside "
+            f"0..{number_of_probes - 1}, the "
             f"first is {int(probes[np.argmax(is_wrong)])}"
         )
     groups = scores.gallery_order.group_of(scores.codes.codes_of(labels, "claims"))

@@ -279,7 +279,7 @@ def styled(draw: Callable[P, Drawn]) -> Callable[P, Drawn]:
                 display = draw(*args, **options)
                 if Style.words and not Style.used:
                     words = ", ".join(map(repr, Style.words))
-                    raise DataError(f"labels has {words}; no system and no word of the plot is so")
+                    raise DataError(f"labels has {words}, but the plot has no such system or word")
                 return display
             except BioevalError:
                 raise

@@ -762,7 +762,7 @@ def as_mask(mask: Any, shape: tuple[int, int], codes: Codes | None) -> np.ndarra
         wrong = (array < 0) | (array > 2)
         place = np.unravel_index(int(np.argmax(wrong)), shape)
         raise DataError(
-            f"mask has {int(wrong.sum())} values other than 0 (ignore), 1 (impostor) and 2 "
+            f"mask has {counted(wrong.sum(), 'values')} other than 0 (ignore), 1 (impostor) and 2 "
             f"(genuine), the first is {array[place]} at row {place[0]}, column {place[1]}"
         )
     return array.astype(np.uint8, copy=False)

@@ -354,8 +354,8 @@ def searched_lists(
     lists = TopKLists.from_arrays(indices, distances, len(enrolled), kind)
     if len(searched) != len(lists.indices):
         raise DataError(
-            f"`labels` has {len(searched)} labels for {len(lists.indices)} lists; expected one per "
-            "query"
+            f"`labels` has {counted(len(searched), 'labels')} for "
+            f"{counted(len(lists.indices), 'lists')}; expected one per query"
         )
     metas = (
         as_meta(queries.meta, len(searched), "probe_meta"),

@@ -33,7 +33,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval.base.arguments import as_numpy, require_choice
-from bioeval.base.errors import DataError, received
+from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.base.options import in_turns
 from bioeval.kernels.distance import Embeddings, finish_euclidean
@@ -526,7 +526,7 @@ def _as_floats(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype
     infinite = np.isinf(checked).any(axis=1)
     if infinite.any():
         raise DataError(
-            f"{input_name}: {int(infinite.sum())} rows hold infinite values, the first is row "
+            f"{input_name}: infinite values in {counted(infinite.sum(), 'rows')}, the first is row "
             f"{int(np.argmax(infinite))}; mark failed templates with NaN"
         )
     if metric == "bhattacharyya" and (floats < 0).any():

@@ -59,7 +59,8 @@ def as_subjects(labels: Any, input_name: str, length: int | None = None) -> np.n
     if length is not None and len(array) != length:
         side = "columns" if "gallery" in str(input_name) else "rows"
         raise DataError(
-            f"{input_name} has {len(array)} labels, but the scores have {length} {side}; expected "
+            f"{input_name} has {counted(len(array), 'labels')}, but the scores have "
+            f"{counted(length, side)}; expected "
             "one label for each"
         )
     missing = missing_values(array) if array.dtype.kind in "Of" else np.zeros(0, dtype=bool)

@@ -88,7 +88,8 @@ def as_meta(meta: Mapping[str, Any] | None, length: int, input_name: str) -> dic
         array = one_dimensional(column, f"{input_name}[{name!r}]")
         if len(array) != length:
             raise DataError(
-                f"{input_name}[{name!r}] has {len(array)} values; expected {length}, one per "
+                f"{input_name}[{name!r}] has {counted(len(array), 'values')}; expected "
+                f"{length}, one per "
                 "template"
             )
         columns[str(name)] = read_only(with_known_order(array, column), column)

@@ -18,7 +18,7 @@ from bioeval.base.arguments import (
     require_flag,
     require_integer,
 )
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.kinds import LARGER_IS_CLOSER, VALUED, Kind
 from bioeval.scores.arrays import as_array, digest_of_values
 from bioeval.scores.codes import Codes
@@ -59,7 +59,8 @@ class TopKLists:
             row = int(np.argmax(outside.any(axis=1)))
             index = int(array[row][np.argmax(outside[row])])
             raise DataError(
-                f"{int(outside.sum())} indices are outside of 0..{gallery_size - 1}, the first is "
+                f"the lists have {counted(outside.sum(), 'positions')} outside of "
+                f"0..{gallery_size - 1}, the first is "
                 f"{index} in list {row}"
             )
         ordered = np.sort(lists, axis=1)

@@ -6,7 +6,6 @@ statistic of another variable, which one. No result has a line here.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import json
 import operator
@@ -448,8 +447,7 @@ class Condition:
             measure, column = base, end
         rows = frame[frame["measure"] == measure]
         if rows.empty:
-            nearest = difflib.get_close_matches(measure, measures, _MOST_NAMED, cutoff=0)
-            raise DataError(bad_choice("fail_if", measure, nearest))
+            raise DataError(bad_choice("fail_if", measure, measures, _MOST_NAMED))
         if self.measure.task:
             rows = _of_label(rows, "task", self.measure.task)
         rows = self._at_point(self._at_places(rows))
@@ -506,9 +504,9 @@ class Condition:
         is_meant = _is_at(points, self.measure.number) if self.measure.point else points.isna()
         if not is_meant.any():
             task, name = self.measure.task, self.measure.name
-            known = [f"{name}={x:g}" for x in points.dropna().unique()[:_MOST_NAMED]] or [name]
+            known = [f"{name}={x:g}" for x in points.dropna().unique()] or [name]
             asked, *named = ("/".join(filter(None, (task, x))) for x in (self.measure.text, *known))
-            raise DataError(bad_choice("fail_if", asked, named))
+            raise DataError(bad_choice("fail_if", asked, named, _MOST_NAMED))
         return rows[is_meant]
 
 
@@ -528,8 +526,8 @@ def _of_label(rows: pd.DataFrame, dim: str, label: str) -> pd.DataFrame:
         except ValueError:  # no number, so no label
             is_meant = np.zeros(len(labels), bool)
     if not is_meant.any():
-        named = [f"{dim}={x}" for x in labels.dropna().unique()[:_MOST_NAMED]]
-        raise DataError(bad_choice("fail_if", f"{dim}={label}", named))
+        named = [f"{dim}={x}" for x in labels.dropna().unique()]
+        raise DataError(bad_choice("fail_if", f"{dim}={label}", named, _MOST_NAMED))
     return rows[is_meant]
 
 

@@ -190,6 +190,7 @@ def _checked_counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]
         raise DataError(f"`errors` and `attempts` do not broadcast as counts: {error}") from None
     if not ((error_count >= 0) & (error_count <= number) & (number <= _MOST)).all():
         raise DataError(
-            "`errors` and `attempts`; expected finite counts with 0 <= errors <= attempts"
+            f"`attempts` is {received(attempts)}, and the number of errors {received(errors)}; "
+            "expected finite counts with 0 <= errors <= attempts"
         )
     return error_count, number

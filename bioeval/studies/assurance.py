@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import check_confidence, require_list, require_number
-from bioeval.base.errors import DataError, Message, NoResultError, ProtocolError
+from bioeval.base.errors import DataError, Message, NoResultError, ProtocolError, received
 from bioeval.base.progress import stage, steps_reported
 from bioeval.counting.threshold_rules import TARGETS, PointsWanted, Rule
 from bioeval.counting.thresholds import require_values, to_internal, to_user
@@ -375,17 +375,19 @@ def check_promise(
     >>> found.verdict.values.tolist(), bool(found.far_high <= 0.05)
     (['shown', 'refuted'], True)
     """
-    several = [promise] if isinstance(promise, str) else require_list("promise", promise)
-    rules = [Rule.parse(x, "promise") for x in several]
-    if not rules:
+    several = [promise] if np.ndim(promise) == 0 else require_list("promise", promise)
+    rules: list[Rule] = []
+    if not len(several):
         raise DataError('`promise` is empty; expected a promise such as "far=0.01"')
-    for text, rule in zip(several, rules, strict=True):
-        if rule.name not in TARGETS:
-            raise DataError(f"`promise` is {text}; expected far=X or frr=X")
-        if not 0 < rule.values[0] < 1:
+    for text in several:
+        name, _, rate = str(text).partition("=")
+        if name.strip().lower() not in TARGETS or not rate or "," in rate:
+            raise DataError(f"`promise` is {received(text)}; expected far=X or frr=X")
+        rules.append(Rule.parse(text, "promise"))
+        if not 0 < rules[-1].values[0] < 1:
             raise DataError(
-                f"`promise` is {text}; expected a rate above 0, which data can show, and below 1, "
-                "which no threshold exceeds"
+                f"`promise` is {received(text)}; expected a rate above 0, which data can show, "
+                "and below 1, which no threshold exceeds"
             )
     rules = list(dict.fromkeys(rules))
     confidence = check_confidence(confidence)

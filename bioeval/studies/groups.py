@@ -1049,7 +1049,8 @@ def _joined(scores: Scores, values: Any, side: int, input_name: str) -> InOrder:
     array = one_dimensional(brought.values, f"`{input_name}`")
     if len(array) != length:
         raise DataError(
-            f"`{input_name}` has {len(array)} values; expected {length}, one per template"
+            f"`{input_name}` has {counted(len(array), 'values')}; expected {length}, one "
+            "per template"
         )
     return brought._replace(values=array)
 

@@ -149,7 +149,7 @@ def test_what_is_there_stays_unless_forced(in_folder, capsys):
         (["a.npz", "b.npy"], "suffix '.npy'; expected one of .npz, .parquet, "),
         (["odd.npz", "b.csv"], "probe label 0 is ' b'; CSV would change this text"),
         (["oddp.npz", "b.csv"], "subject_b 1 is ' c'; CSV would change this text"),
-        (["a.npz"], "files are given; expected DATA"),
+        (["a.npz"], "convert got 1 file; expected DATA"),
     ],
 )
 def test_what_cannot_be_converted(in_folder, capsys, args, message):

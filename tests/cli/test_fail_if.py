@@ -225,6 +225,7 @@ def test_a_rate_at_a_far_that_people_cannot_show_fails_either_way(target, said):
         ("eer", "expected MEASURE[=POINT]"),
         ("eer > a", "expected MEASURE[=POINT]"),
         ("err > 0.1", "Did you mean 'eer'?"),
+        ("foo > 0.1", "--fail-if is 'foo'; expected one of 'eer', 'frr_at_far', "),
         ("frr_at_far > 0.1", "expected one of 'frr_at_far=0.1', 'frr_at_far=0.01'"),
         ("eer@system=b > 0.1", "--fail-if is '@system'; expected one of '@task'"),
         ("eer@task=c > 0.1", "expected one of 'task=verification/single'"),

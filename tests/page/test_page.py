@@ -280,7 +280,8 @@ def test_verdicts_name_the_systems_of_a_page_of_several(folder_with_scores):
 
 
 @pytest.mark.parametrize(
-    "options", [["--promise", "far=0.1"], ["--threshold", "4", "--assure", "0.9"]]
+    "options",
+    [["--promise", "far=0.1"], ["--threshold", "4", "--assure", "0.9"], ["--threshold", "far=1%"]],
 )
 def test_a_promise_needs_a_threshold_and_an_assured_one_is_not_given(options, folder_with_scores):
     assert main(["report", "a.npz", "--out", "r.html", *options]) == 2

@@ -722,7 +722,7 @@ WRONG_DATA = [
     (bp.SubjectKFold(2, stratify="sex"), {"y": list("abc"), "meta": {"sex": ["f", None, "m"]}},
      r"meta\['sex'\] has 1 missing value .* at position 1; every template needs one"),
     (bp.SubjectKFold(2, stratify="sex"), {"y": list("abc"), "meta": {"sex": ["f"]}},
-     "has 1 values; expected 3"),
+     "has 1 value; expected 3"),
     (bp.SubjectKFold(2, stratify="sex"), {"y": list("abc"), "meta": 5}, "expected a mapping"),
     (bp.SubjectShuffleSplit(test_size=0.9), {"y": list("abc")},
      "the sizes ask for train 0, test 3 of 3 subjects; each part needs at least one"),

@@ -196,7 +196,11 @@ X = features(3)
         ((X[0], ["a"]), {}, r"probe embeddings has shape \(5,\); expected \(templates, features\)"),
         ((X + 1j, list("abc")), {}, "dtype complex128; expected an integer or float dtype"),
         ((np.ma.masked_equal(X, 3), list("abc")), {}, "masked array"),
-        ((np.where(X > 50, np.inf, X), list("abc")), {}, "rows hold infinite values, the first"),
+        (
+            (np.where(X > 50, np.inf, X), list("abc")),
+            {},
+            r"infinite values in (1 row|\d rows), the first is row",
+        ),
         ((-X, list("abc")), {"metric": "bhattacharyya"}, "row 0 has negative values"),
         (
             (X, list("abc")),

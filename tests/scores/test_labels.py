@@ -226,7 +226,7 @@ def test_a_missing_label_is_of_no_person(labels):
         ({"a", "b"}, "`labels` is set"),
         (np.array([["a"], ["b"]]), r"`labels` has shape \(2, 1\); expected one dimension"),
         (np.zeros(2, dtype=[("x", int)]), "dtype .*expected hashable labels"),
-        (["a"], "`labels` has 1 labels, but the scores have 3 rows"),
+        (["a"], "`labels` has 1 label, but the scores have 3 rows"),
         ([], "`labels` has 0 labels"),
     ],
 )

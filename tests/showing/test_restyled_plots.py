@@ -114,7 +114,7 @@ def test_a_legend_drawn_anew_has_the_words_of_its_plot():
         ({"colors": ["blurple"]}, r"colors\[0\] is .*blurple.*; expected a colour"),
         ({"colors": {"c": "red"}}, "colors.*'c'.*'a'"),
         ({"labels": ["x"]}, "labels has 1 names, but the plot has 2"),
-        ({"labels": {"c": "x"}}, "labels has 'c'; no system and no word of the plot is so"),
+        ({"labels": {"c": "x"}}, "labels has 'c', but the plot has no such system or word"),
         ({"labels": [1, 2]}, "labels"),
         ({"fontsize": "large"}, "fontsize.*'large'"),
         ({"label": "x"}, r"label is no property of a plot; labels=\[...\]"),

@@ -215,10 +215,11 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     for options, message in (
         (["--out", "fused.npz"], "would be replaced"),
-        (["--weights", "face=x", "--method", "weighted"], "expected NAME=NUMBER"),
+        (["--weights", "face=x", "--method", "weighted"], "'face=x'; expected NAME=NUMBER"),
+        (["--name", "fused", "--name", "b"], "give each system another --name"),
         (["--method", "product"], "expected --normalise min-max"),
-        (["--name", "a"], "--name is given 1 times"),
-        (["--train", "face.npz"], "--train is given 1 times"),
+        (["--name", "a"], "--name is given 1 time for 2 systems"),
+        (["--train", "face.npz"], "--train is given 1 time for 2 systems"),
     ):
         assert main(["fuse", *files, *options]) == 2
         assert message in capsys.readouterr().err

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import DataError, wrapped
+from bioeval.base.errors import DataError, counted, wrapped
 from bioeval.cli.arguments import COUNTS, NUMBERS, at_least
 from bioeval.cli.command import in_options, option, option_group
 from bioeval.cli.console import put, show_json, terminal_width
@@ -197,8 +197,8 @@ def convert_command(run: Run, listed: bool, dry_run: bool, files: tuple[str, ...
         return
     if len(files) not in (2, 3):
         raise click.UsageError(
-            f"{len(files)} files are given; expected DATA, perhaps its second file, and OUT; or "
-            "--list"
+            f"convert got {counted(len(files), 'files')}; expected DATA, perhaps its second file, "
+            "and OUT; or --list"
         )
     data, *second, out = files
     take_scores(out, run.force or dry_run)

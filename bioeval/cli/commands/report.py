@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import BioevalError, DataError
-from bioeval.cli.arguments import at_least
+from bioeval.base.errors import BioevalError, DataError, counted
+from bioeval.cli.arguments import SCORE, at_least
 from bioeval.cli.command import in_options, option, option_group
 from bioeval.cli.commands.threshold import fail_if_refuted
 from bioeval.cli.shared import (
@@ -43,7 +43,7 @@ _WITH_IMAGES = ("worst", "probe")
 @click.argument("data", nargs=-1, required=True)
 @option("--out HTML", "Page to write.", required=True, name="report")
 @EVALUATED
-@option_of("report", "--threshold T", float)
+@option_of("report", "--threshold T", SCORE)
 @option_of("check_promise", "--promise RATE", more="; repeatable.", multiple=True)
 @rates("evaluate", "far_targets", "frr_targets")
 @option("--check", "Add a check of the data.", bool)
@@ -111,7 +111,7 @@ def report_command(
     from bioeval.showing.rows import with_asked_thresholds
 
     if len(names) > len(data):
-        raise click.UsageError(f"{len(names)} names for {len(data)} files")
+        raise click.UsageError(f"{counted(len(names), 'names')} for {counted(len(data), 'files')}")
     requested = {name: options.pop(name, None) for name in _FURTHER}
     _require_consistent(data, threshold, requested, gives_images=bool(images or images_root))
     if images_root is not None and not Path(images_root).is_dir():

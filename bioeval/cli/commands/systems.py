@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import BioevalWarning, DataError
+from bioeval.base.errors import BioevalWarning, DataError, counted
 from bioeval.cli.arguments import ENTRIES, joined_entries
 from bioeval.cli.command import option
 from bioeval.cli.shared import rates, shared
@@ -121,16 +121,20 @@ def fuse_command(
     if len(systems) < 2:
         raise click.UsageError("one system is nothing to fuse; give two files or more")
     if train and len(train) != len(systems):
-        raise click.UsageError(f"--train is given {len(train)} times for {len(systems)} systems")
+        times = counted(len(train), "times")
+        raise click.UsageError(f"--train is given {times} for {len(systems)} systems")
     try:
         weight_of = {name: float(value) for name, value in weights.items()}
-    except ValueError as error:
+    except ValueError:
+        words = ", ".join(x if x == y else f"{x}={y}" for x, y in weights.items())
         raise click.BadParameter(
-            f"{error}; expected NAME=NUMBER", param_hint="'--weights'"
+            f"{words!r}; expected NAME=NUMBER", param_hint="'--weights'"
         ) from None
     names = run.names(systems)
     if "fused" in names:
-        raise click.UsageError("a system is called 'fused'; name each with --name")
+        raise click.UsageError(
+            "'fused' is the name of the fused system; give each system another --name"
+        )
     if run.save_to is not None and run.save_to.suffix.lower() != ".npz":
         raise DataError(f"{run.save_to}: fused scores are written as .npz")
     by_name = {name: run.read(file, name=name) for name, file in zip(names, systems, strict=True)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import DataError
-from bioeval.cli.arguments import RATE, TARGET
+from bioeval.cli.arguments import RATE, SCORE, TARGET
 from bioeval.cli.command import option
 from bioeval.cli.shared import ASSURE, DATA, rule_of, shared
 from bioeval.cli.signatures import option_of
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @option_of("study_threshold", "--folds N")
 @option_of("study_threshold", "--repeats N")
 @ASSURE
-@option("--threshold T", "The threshold of --promise.", float)
+@option("--threshold T", "The threshold of --promise.", SCORE)
 @option_of("check_promise", "--promise RATE", more="; repeatable.", multiple=True)
 @shared(use=True, interval=True, plots=True, fails=("far@part=test > 2%", "open"))
 def threshold_command(

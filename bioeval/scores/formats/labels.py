@@ -100,7 +100,8 @@ class SideLabels:
             first = str(self.label[0])
             hint = f" Its first line, {first!r}, was read as a label: call that column 'label'"
         raise DataError(
-            f"{self.path}: {len(self.label)} labels for {count} {noun}; expected one for "
+            f"{self.path}: {counted(len(self.label), 'labels')} for {counted(count, noun)}; "
+            "expected one for "
             f"each.{hint}"
         )
 

@@ -1009,7 +1009,9 @@ def _checked_pieces(
                 problem = "repeats the names of the columns"
                 raise fault(head.path, problem, "leave the line out", line=line)
             if len(row) > head.width + 1 or any(row[head.width :]):
-                raise fault(head.path, f"{len(row)} cells", f"expected {head.width}", line=line)
+                raise fault(
+                    head.path, counted(len(row), "cells"), f"expected {head.width}", line=line
+                )
             # Where blanks separate cells, cells at the end may be blank, but for numbers.
             lacks_cells = len(row) < head.width and (
                 head.delimiter != " " or any(i >= len(row) for i in numbers)
@@ -1028,7 +1030,7 @@ def _checked_pieces(
                         problem = f"the last line has {cell_count} of {head.width} cells and no end"
                         raise fault(head.path, problem, "the file is truncated: write it again")
                 expected = f"expected {head.width}, none of them blank"
-                raise fault(head.path, f"{cell_count} cells", expected, line=line)
+                raise fault(head.path, counted(cell_count, "cells"), expected, line=line)
             for i in numbers:
                 cells: list[Any] = row
                 source = f"{head.path}: line {line}"

@@ -122,7 +122,8 @@ def _as_samples(part: Any, n: int, splitter: Any) -> np.ndarray:
     wrong = (array < 0) | (array >= n)
     if wrong.any():
         raise DataError(
-            f"{name_of(splitter)} yields {int(wrong.sum())} indices out of range, the first is "
+            f"{name_of(splitter)} yields {counted(wrong.sum(), 'positions')} out of range, "
+            "the first is "
             f"{int(array[np.argmax(wrong)])}; expected 0..{n - 1}"
         )
     return array.astype(np.int64)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import require_integer, require_path
-from bioeval.base.errors import DataError, Message, nearest_name
+from bioeval.base.errors import DataError, Message, counted, nearest_name
 from bioeval.scores.formats.tables import existing_file, is_number, read_text
 from bioeval.scores.metadata import columns_of
 
@@ -216,7 +216,7 @@ def _text_table(path: Path, names: tuple[str, ...], least: int, of_result: bool)
     for number, row in zip(lines, cells, strict=True):
         if len(row) != len(cells[0]) or len(row) < least:
             raise DataError(
-                f"{path}: line {number}: has {len(row)} columns separated by "
+                f"{path}: line {number}: has {counted(len(row), 'columns')} separated by "
                 f"{'commas' if comma else 'blanks'}; expected {least} or more, as many in each line"
             )
     line = np.array([*lines], dtype=np.int64)

@@ -628,7 +628,8 @@ class ReidCounts:
             before = self.identities.tied_before[query]
             if ties == "expected" and tied.any():
                 raise ProtocolError(
-                    f"{int((tied > 0).sum())} queries have ties: a CMC over distinct identities "
+                    f"there are ties in {counted((tied > 0).sum(), 'queries')}: a CMC over "
+                    "distinct identities "
                     "is not defined under expected ties; choose stable, pessimistic or optimistic"
                 )
             rank = 1 + closer + tied_ahead(ties, tied, before)

@@ -400,7 +400,7 @@ def test_csv_metadata_can_be_renamed(matrix):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"label,camera\na\nb,2\n", "x.labels.csv: line 2: 1 cells; expected 2"),
+        (b"label,camera\na\nb,2\n", "x.labels.csv: line 2: 1 cell; expected 2"),
         (b"label,label\na,b\n", "line 1: two columns are called 'label'"),
         (b"label,\na,b\n", "line 1: column 2 has no name"),
         (b"who,camera\na,1\nb,2\n", "no column of labels.*'who', 'camera'.*'subject'"),

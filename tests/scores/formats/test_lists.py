@@ -205,7 +205,7 @@ BAD = [
     ('score,genuine\n"0,5",1\n', "line 2: .*point, not a comma"),
     ("score,genuine\n1_0,1\n", "line 2: score is '1_0'"),
     ("score,genuine\n1,2\n", "line 2: genuine is '2'; expected one of 1, true, yes, genuine"),
-    ("score,genuine\n1,\n", "line 2: 1 cells; expected 2, none of them blank"),
+    ("score,genuine\n1,\n", "line 2: 1 cell; expected 2, none of them blank"),
     ("genuine,score\n,1\n", "line 2: the cell 'genuine' is blank"),
     ("score,genuine\n1,1\n1,1,1\n", "line 3: 3 cells; expected 2"),
     ("score,genuine\n45%,1\n", "line 2: score is '45%'; .*per cent as fractions"),

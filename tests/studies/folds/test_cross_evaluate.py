@@ -255,7 +255,7 @@ def test_what_a_splitter_yields_is_checked(scores):
         ((np.arange(40.0), second), "float64; expected indices"),
         (
             (first, [*second, samples]),
-            rf"1 indices out of range, the first is {samples}; expected 0..{samples - 1}",
+            rf"1 position out of range, the first is {samples}; expected 0..{samples - 1}",
         ),
         ((first, [-1]), "the first is -1"),
         ((first, []), "an empty test part"),

@@ -313,7 +313,7 @@ def test_odd_arguments(four, trackers, options, message):
         (["A", "--name", "x"], "--name is of several trackers"),
         (["A", "--seed", "1"], "--seed is of several trackers"),
         (["A", "A"], "A' is given twice; name each"),
-        (["A", "B", "--name", "x"], "--name is given 1 times for 2 systems"),
+        (["A", "B", "--name", "x"], "--name is given 1 time for 2 systems"),
         (["A", "B", "--measure", "x"], "a name in --measure is 'x'"),
     ],
 )

@@ -381,7 +381,7 @@ GOOD = "1,1,0,0,10,10,1\n"
         ),
         (GOOD + "2,1,0,0,10\n", "line 2: has 5 columns separated by commas; expected 6 or more"),
         (GOOD + "2,1,0,0,10,10\n", "line 2: has 6 columns .* as many in each line"),
-        (GOOD + "2 1 0 0 10 10 1\n", "line 2: has 1 columns separated by commas"),
+        (GOOD + "2 1 0 0 10 10 1\n", "line 2: has 1 column separated by commas"),
         (GOOD + "1.5,1,0,0,10,10,1\n", "line 2: frame is '1.5'; expected a whole number from 1"),
         (GOOD + "0,1,0,0,10,10,1\n", "line 2: frame is '0'; expected .* counted from 0"),
         (GOOD + "2,-1,0,0,10,10,1\n", "line 2: id is '-1'; expected a whole number from 0 to"),

@@ -167,8 +167,8 @@ def test_a_part_of_the_queries():
 @pytest.mark.parametrize(
     ("indices", "options", "message"),
     [
-        ([[1, 4]], {}, "1 indices are outside of 0..2, the first is 4 in list 0$"),
-        ([[0, 3]], {}, "1 indices are outside of 0..2, the first is 3 in list 0$"),
+        ([[1, 4]], {}, "the lists have 1 position outside of 0..2, the first is 4 in list 0$"),
+        ([[0, 3]], {}, "the lists have 1 position outside of 0..2, the first is 3 in list 0$"),
         ([[0, -2]], {}, "the first is -2 in list 0$"),
         ([[2, 2]], {}, "1 lists hold an entry twice, the first is list 0 with 2"),
         ([0, 1], {}, r"shape \(2,\) and dtype int64; expected integers \(queries, K\)"),
@@ -178,7 +178,7 @@ def test_a_part_of_the_queries():
         ([[0, 1]], {"distances": [[0.5, np.nan]]}, "query 0 hold NaN"),
         ([[0, 1]], {"distances": [[1, 2]], "kind": "similarity"}, "increase along .*kind=.dist"),
         ([[0, 1]], {"kind": "order"}, "`kind` is 'order'"),
-        ([[0, 1], [1, 2]], {}, "`labels` has 1 labels for 2 lists"),
+        ([[0, 1], [1, 2]], {}, "`labels` has 1 label for 2 lists"),
     ],
 )
 def test_lists_that_are_none(indices, options, message):
