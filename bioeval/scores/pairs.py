@@ -98,7 +98,8 @@ class PairList:
             folds = as_labels(pair_folds, "pair_folds")
             if len(folds) != len(array):
                 raise DataError(
-                    f"pair_folds has {counted(len(folds), 'values')}; expected {len(array)}, one per pair"
+                    f"pair_folds has {counted(len(folds), 'values')}; expected "
+                    f"{len(array)}, one per pair"
                 )
         if not isinstance(meta, Mapping | None):
             raise DataError(f"meta is {received(meta)}; expected a mapping of names to columns")

@@ -20,7 +20,7 @@ from bioeval.base.arguments import (
     require_number,
     require_numbers,
 )
-from bioeval.base.errors import DataError, received
+from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import VALUED, Layout, ValuedKind
 from bioeval.base.options import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
@@ -356,7 +356,8 @@ camera_sd, first_subject, random_state
         raise DataError(f"`within` is {received(within)}; expected numbers in [0, {_MOST_SD:g}]")
     if sd_within.ndim == 1 and len(sd_within) != people:
         raise DataError(
-            f"`within` has {counted(len(sd_within), 'values')}; expected 1, or {people}, one per person"
+            f"`within` has {counted(len(sd_within), 'values')}; expected 1, or {people}, one per "
+            "person"
         )
     sd_within = np.broadcast_to(sd_within, (people,))
     if cameras is None and camera_sd is not None:

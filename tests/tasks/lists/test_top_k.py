@@ -370,7 +370,7 @@ def test_features_as_npy(tmp_path):
     refused("q.csv: no such file", metric="l2", labels=tmp_path / "q.csv")
     refused("`metric` is 'l3'", metric="l3")
     refused(
-        "has no meaning for embeddings; they are compared by distances",
+        "has no meaning for embeddings; leave it out",
         metric="l2",
         kind="similarity",
     )
