@@ -79,10 +79,10 @@ groups-tested: A permutation test over people finds {finding} between the groups
     for {frr}, {far_p:digits 2} for {far} within groups.[ This does not show that the groups are
     equal: {frr} may differ by up to {frr_points:decimals 2} percentage points, and {far} within
     groups by up to {far_points:decimals 2}.]
-most-errors: At the threshold {threshold:threshold}, the highest {frr} of a subject is {rate:rate}:
-    {subjects:names}, with {errors:count} of {attempts:count genuine attempts} rejected
+most-errors: At the threshold {threshold:threshold}, the highest {frr} of a subject is {rate:rate}
+    ({subjects:names}), with {errors:count} of {attempts:count genuine attempts} rejected
     ({share:rate} of all false rejects).[ The highest {far} of a subject's probes is
-    {far_rate:rate}: {far_subjects:names}, with {far_errors:count} of {far_attempts:count impostor
+    {far_rate:rate} ({far_subjects:names}), with {far_errors:count} of {far_attempts:count impostor
     attempts} accepted ({far_share:rate} of all false accepts).] Look at their templates first;
     results without these people would only look better.
 animals-tested: Found beyond chance: {animals:names}.[ Undecided: {others:names}, which may exist
@@ -162,10 +162,10 @@ sides-by-order: of the first templates of two subjects, the one that comes first
     enrolled and the other is the probe: column {column:name} orders the templates of a subject, and
     there are no names (metadata template or name) that order subjects
 not-listed: {missing:count} of {comparisons:count comparisons} are not listed, and are excluded
-candidates-missing!: {probes:count} of {searches:count probes} were compared with only a part of the
-    gallery (each probe with at least {least:count} and at most {most:count} of {candidates:count
-    templates}), and ranks and identification rates refer to the compared templates only; compare
-    each probe with the whole gallery
+candidates-missing!: a part of the gallery was not compared with {probes:count} of
+    {searches:count probes} (each probe with at least {least:count} and at most {most:count} of
+    {candidates:count templates}), and ranks and identification rates refer to the compared
+    templates only; compare each probe with the whole gallery
 transactions-incomplete: {genuine:count} genuine and {impostor:count impostor attempts} did not have
     all tries compared with the claimed subject, and no rate counts them; compare all tries of an
     attempt with the same subjects
@@ -251,7 +251,7 @@ no-query-with-match: no query has a match, and {consequence}: {why}
 all-queries-in-gallery!: the identity of every query is in the gallery, so mFR is not defined; add
     queries of other people as rows
 # A check of data
-subjects-with-one-template: {subjects:count subjects} with one template, who make no genuine
+subjects-with-one-template: {subjects:count subjects} with one template, and so without a genuine
     attempt; collect a second template of each if you can
 labels-in-several-spellings: {labels:count labels} in several spellings, counted as different
     subjects; if these are the same people, write their labels alike

@@ -234,9 +234,10 @@ def _require_complete_comparisons(scores: Scores) -> None:
     if lists.incomplete:
         low, high, templates = (lists.attrs[f"candidates{x}"] for x in ("_least", "_most", ""))
         raise ProtocolError(
-            "rates against the gallery size need all candidates of each probe, but "
-            f"{lists.incomplete:,} of {counted(lists.searches, 'probes')} were compared with only "
-            f"a part of the gallery (each probe with at least {low:,} and at most {high:,} of "
+            "rates against the gallery size need all candidates of each probe, but a part of the "
+            f"gallery was not compared with {lists.incomplete:,} of "
+            f"{counted(lists.searches, 'probes')} (each probe with at least {low:,} and at most "
+            f"{high:,} of "
             f"{counted(templates, 'templates')}). Compare each probe with the whole gallery, count "
             'failed comparisons by `nan="reject"`, or select the probes and templates that '
             "were compared"

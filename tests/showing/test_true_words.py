@@ -187,7 +187,7 @@ def test_owners_in_exchanged_columns_are_suspected(tmp_path):
     columns = {"template_a": names[i], "template_b": names[j]}
     columns |= {"subject_a": WHO[j], "subject_b": WHO[i], "distance": values()[i, j]}
     pd.DataFrame(columns).to_csv(tmp_path / "x.csv", index=False)
-    with pytest.raises(be.DataError, match="are subject_a and subject_b exchanged"):
+    with pytest.raises(be.DataError, match="are subject_a and subject_b, or .*exchanged"):
         be.load(tmp_path / "x.csv")
 
 
@@ -231,3 +231,14 @@ def test_visits_without_a_name_are_said():
     scores = be.Scores(values(), WHO, probe_meta={"visit": np.tile(["v1", "v1", ""], 18)})
     with pytest.raises(be.DataError, match="give each probe its value, or leave these rows out"):
         be.claim_scores(scores, attempts="visit")
+
+
+def test_one_subject_or_probe_takes_no_verb_of_several():
+    scores = values()[:10, :10]
+    scores[0, 1] = np.nan
+    one = be.Scores(scores, [*WHO[:9], "b"], nan="exclude")
+    found = sentences(be.check_data(one)) | sentences(be.closed_set(one, unmated="skip"))
+    alone = "1 subject with one template, and so without a genuine attempt"
+    assert found["subjects-with-one-template"].startswith(alone)
+    part = "a part of the gallery was not compared with 1 of 10 probes (each probe"
+    assert found["candidates-missing"].startswith(part)
