@@ -527,8 +527,8 @@ def _unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
     if (low, span) == (0.0, 1.0):
         return thresholds
     # Positions in the order of floats: x is the last within a threshold, and before `beyond`.
-    within = np.full(thresholds.shape, ordinals_of(np.float64(-np.inf)))
-    beyond = np.full(thresholds.shape, ordinals_of(np.float64(np.inf)))
+    within = np.full(thresholds.shape, ordinals_of(np.array(-np.inf)))
+    beyond = np.full(thresholds.shape, ordinals_of(np.array(np.inf)))
     with np.errstate(over="ignore"):
         while (beyond - 1 > within).any():
             middle = (within >> 1) + (beyond >> 1) + (within & beyond & 1)  # no overflow
