@@ -11,6 +11,7 @@ from limits import streaming
 import bioeval as be
 from bioeval.cli import main
 from bioeval.scores.formats import losses
+from bioeval.tasks.reid.candidates import convention_of, kept_scores
 
 #: Three people at the door, one template each, who search a gallery of four.
 D = np.array([[1.0, 4, 6, 7], [5, 3, 2, 8], [4, 3, 5, 9]])
@@ -259,3 +260,15 @@ def test_a_list_of_candidates_names_their_number_in_the_heading(tmp_path, capsys
     assert float(full.recognition_rate) < float(be.closed_set(loaded).recognition_rate)
     assert main(["gallery-size", *as_matrix]) != 0
     assert "part of the gallery" in capsys.readouterr().err
+
+
+def test_cells_that_a_convention_removes_are_not_missing():
+    values = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
+    is_compared = np.ones((6, 6), dtype=bool)
+    is_compared[[0, 2], [4, 5]] = False
+    meta = {"camera": [1, 1, 2] * 2}
+    scores = be.Scores(values, list("aaabbb"), probe_meta=meta).with_mask(is_compared)
+    convention = convention_of(be.protocol.load("market1501"), ("reid",))
+    cells = kept_scores(scores, convention).cells
+    assert cells.removed(np.arange(6)).any()
+    np.testing.assert_array_equal(cells.missing(0, 6, failures=False), ~is_compared)

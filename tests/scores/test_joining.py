@@ -1131,6 +1131,15 @@ def test_names_in_a_column_and_numbers_of_an_index_are_kept_side_by_side():
         assert names == [f"t{i}" for i in SHUFFLED if IS_CHOSEN[i]]
 
 
+def test_no_column_of_a_table_has_names_where_names_is_none():
+    meta = pd.DataFrame({"name": [f"t{i}" for i in ROWS], "session": ROWS})
+    for given in (meta, dict(meta)):
+        options = {"probe_meta": given, "names": None}
+        scores = be.Scores(distances(ROWS, ROWS), labels_of(ROWS), **options)
+        assert scores.probe_names is None
+        assert scores.probe_meta["session"].tolist() == [*ROWS]
+
+
 # ------------------------------------------------------------------------------- dimensions
 
 
