@@ -402,83 +402,90 @@ class FoldAttempts(Reducer):
 
     def result(self) -> Iterator[list[AttemptsOfParts]]:
         """Return, for some tuples at a time, the attempts of first parts, of second parts, ..."""
+        self._encode()
+        tuples = [(k, x, i) for k, parts in enumerate(self.parts) for i, x in enumerate(parts)]
+        at_once = max(1, TOGETHER // max(len(self.genuine_code) + len(self.impostor_code), 1))
+        runs = (tuples[i : i + at_once] for i in range(0, len(tuples), at_once))
+        return ([self._attempts(run, place) for place in range(len(run[0][1]))] for run in runs)
+
+    def _encode(self) -> None:
+        """Put all scores without failures, which are at the end, into a table; find their codes.
+
+        A score of a cell is unlisted unless the cell was kept, with its failures left out. Unlisted
+        scores have a code below the scores of their cell, and above those of the cells before.
+        """
         self.impostor = ScoresByFold.joined(self.kept, len(self.probe), self.dtype)
-        # The scores without failures, which are at the end, and a table of all of them. Impostor
-        # scores of cells are kept without failures.
         genuine = self._without_failed(self.genuine.distances).scores.astype(np.float64)
         impostor = self.impostor.distances
         if self.few:
             impostor = self._without_failed(impostor).scores
         impostor = impostor.astype(np.float64)
         table = np.union1d(genuine, impostor)
-        cells = below_cells = np.empty(0)
+        below_cells = np.empty(0)
         if not self.few:
-            # Below the scores of each cell, and above all known numbers of the cells before.
             fixed = [x for rule in self.rules if rule.name == "fixed" for x in rule.values]
             table = np.union1d(table, [-np.inf, *fixed])
             cells_of_table = self.cells.cells_of(rounded_down(table, self.dtype))
             cells_of_table[0] = -1
-            first_known = cells_of_table.searchsorted(np.arange(len(self.wanted)))
+            first_in_cell = cells_of_table.searchsorted(np.arange(len(self.wanted)))
             with np.errstate(over="ignore"):  # after the largest number
-                below_cells = np.nextafter(table[first_known - 1], np.inf)
+                below_cells = np.nextafter(table[first_in_cell - 1], np.inf)
             table = np.union1d(table, below_cells)
-            cells = self.cells.cells_of(self.impostor.distances)  # increasing, as the distances
-        genuine_code, impostor_code, code_below_cell = (
+        self.table = table
+        self.genuine_code, self.impostor_code, self.code_below_cell = (
             table.searchsorted(x) for x in (genuine, impostor, below_cells)
         )
 
-        def of_tuples(
-            tuples: Sequence[tuple[int, tuple[Subset, ...], int]],
-        ) -> list[AttemptsOfParts]:
-            # By place in a tuple and part: keys of scores, numbers of failures, unlisted scores.
-            attempts = []
-            for place in range(len(tuples[0][1])):
-                keys: tuple[list[np.ndarray], ...] = ([], [], [])
-                failed = np.zeros((2, len(tuples)), dtype=np.int64)
-                numbers = [np.empty(0, dtype=np.int64)]
-                for k, (division, subsets, index) in enumerate(tuples):
-                    part = subsets[place]
-                    is_in_part = self.genuine.is_in_part(division, part)
-                    keys[0].append(k * len(table) + genuine_code[is_in_part[: len(genuine)]])
-                    failed[0, k] = np.count_nonzero(is_in_part[len(genuine) :])
-                    if self.few:
-                        is_in_part = self.impostor.is_in_part(division, part)
-                        codes = impostor_code[is_in_part[: len(impostor)]]
-                        failed[1, k] = np.count_nonzero(is_in_part[len(impostor) :])
-                    else:
-                        counts = self.counts_of_parts[division][part]
-                        failed[1, k] = counts.failed
-                        kept_cells = self.cells_with_thresholds[division][index]
-                        kept = indices_in_cells(kept_cells, cells)
-                        is_in_part = self.impostor.of_division(division, kept).is_in_part(0, part)
-                        codes = impostor_code[kept[is_in_part]]
-                        unlisted = counts.impostors.copy()
-                        unlisted[kept_cells] = 0
-                        filled = np.flatnonzero(unlisted)
-                        keys[2].append(k * len(table) + code_below_cell[filled])
-                        numbers.append(unlisted[filled])
-                    keys[1].append(k * len(table) + codes)
-                of_genuine, listed = map(np.concatenate, keys[:2])
-                impostors = SortedScores.of_keys(listed, table, len(tuples))
-                if not self.few:
-                    unlisted_keys = np.concatenate(keys[2])
-                    at = listed.searchsorted(unlisted_keys)
-                    all_keys = np.insert(listed, at, unlisted_keys)
-                    weights, is_listed = (
-                        np.insert(np.ones(len(listed), x.dtype), at, x)
-                        for x in (np.concatenate(numbers), np.zeros(len(at), dtype=bool))
-                    )
-                    starts = SortedScores.of_keys(all_keys, table, len(tuples)).starts
-                    impostors = PartlyListed(
-                        all_keys, starts, table, weights, is_listed, self.dtype
-                    )
-                genuine_scores = SortedScores.of_keys(of_genuine, table, len(tuples))
-                attempts.append(AttemptsOfParts(genuine_scores, impostors, *failed))
-            return attempts
+    def _attempts(
+        self, tuples: Sequence[tuple[int, tuple[Subset, ...], int]], place: int
+    ) -> AttemptsOfParts:
+        """Return the attempts of the parts at a place of some tuples.
 
-        tuples = [(k, x, i) for k, parts in enumerate(self.parts) for i, x in enumerate(parts)]
-        at_once = max(1, TOGETHER // max(len(genuine) + len(impostor), 1))
-        return (of_tuples(tuples[i : i + at_once]) for i in range(0, len(tuples), at_once))
+        A tuple is given with its division, and its index among the tuples of the division.
+        """
+        codes = len(self.table)
+        genuine: list[np.ndarray] = []  # the keys of the scores of each part
+        listed: list[np.ndarray] = []
+        unlisted = [np.empty(0, dtype=np.int64)]
+        numbers = [np.empty(0, dtype=np.int64)]  # of the scores that an unlisted key stands for
+        failed = np.zeros((2, len(tuples)), dtype=np.int64)
+        cells = None if self.few else self.cells.cells_of(self.impostor.distances)  # increasing
+        for k, (division, subsets, index) in enumerate(tuples):
+            part = subsets[place]
+            is_in_part = self.genuine.is_in_part(division, part)
+            is_scored, is_failed = np.split(is_in_part, [len(self.genuine_code)])
+            genuine.append(k * codes + self.genuine_code[is_scored])
+            failed[0, k] = np.count_nonzero(is_failed)
+            if cells is None:
+                is_in_part = self.impostor.is_in_part(division, part)
+                is_scored, is_failed = np.split(is_in_part, [len(self.impostor_code)])
+                listed.append(k * codes + self.impostor_code[is_scored])
+                failed[1, k] = np.count_nonzero(is_failed)
+                continue
+            counts = self.counts_of_parts[division][part]
+            failed[1, k] = counts.failed
+            kept_cells = self.cells_with_thresholds[division][index]
+            kept = indices_in_cells(kept_cells, cells)
+            kept = kept[self.impostor.of_division(division, kept).is_in_part(0, part)]
+            listed.append(k * codes + self.impostor_code[kept])
+            number_by_cell = counts.impostors.copy()
+            number_by_cell[kept_cells] = 0
+            filled = np.flatnonzero(number_by_cell)
+            unlisted.append(k * codes + self.code_below_cell[filled])
+            numbers.append(number_by_cell[filled])
+        keys = np.concatenate(listed)
+        impostors = SortedScores.of_keys(keys, self.table, len(tuples))
+        if not self.few:
+            unlisted_keys = np.concatenate(unlisted)
+            at = keys.searchsorted(unlisted_keys)
+            ones = np.ones(len(keys), np.int64)
+            weights = np.insert(ones, at, np.concatenate(numbers))
+            is_listed = np.insert(ones.astype(bool), at, False)
+            keys = np.insert(keys, at, unlisted_keys)
+            starts = SortedScores.of_keys(keys, self.table, len(tuples)).starts
+            impostors = PartlyListed(keys, starts, self.table, weights, is_listed, self.dtype)
+        genuine_scores = SortedScores.of_keys(np.concatenate(genuine), self.table, len(tuples))
+        return AttemptsOfParts(genuine_scores, impostors, *failed)
 
     def by_fold(self, threshold: float) -> FoldCounts:
         """Return the attempts by the folds of the first division, after :meth:`result`.

@@ -7,7 +7,7 @@ counted one by one: both have the same methods.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -68,6 +68,9 @@ def batches(shape: tuple[int, ...], parts: Iterable[PartTemplates]) -> Iterator[
             cells_together = 0
         cells_together += cells
     yield slice(first, end)
+
+
+NO_ATTEMPTS = Attempts.from_scores(np.empty(0), np.empty(0))
 
 
 class PeopleOfParts(NamedTuple):
@@ -355,36 +358,38 @@ class SelectedParts:
         self._searches: dict[tuple[str, str], list[Searches | None]] = {}
         #: By fusion rule, the scores of drawn claims by probes of each part who are not enrolled.
         self.unenrolled: dict[str | None, list[np.ndarray]] = {}
+        self.are_square = np.array(
+            [x is not None and x.layout == "all-against-all" for x in scores]
+        )
+        self.gallery_templates = np.array([0 if x is None else x.shape[-1] for x in scores])
 
     def count(
         self,
-        fusions: Iterable[str | None] = (),
+        fusions: Sequence[str | None] = (),
         tasks: Iterable[Search] = (),
         wanted: PointsWanted | None = None,
     ) -> None:
         """Count the attempts by some rules of fusion, and some searches, each part in one pass."""
-        uses = {fusion: Use("multi", fusion) if fusion else Use() for fusion in fusions}
+        parts = len(self.scores)
         tasks_by_key = {(task.rank_unit, task.fusion): task for task in tasks}
-        self._attempts |= {fusion: [] for fusion in uses}
-        self._searches |= {key: [] for key in tasks_by_key}
-        self.unenrolled |= {fusion: [] for fusion in uses}
-        for scores, claims in zip(self.scores, self.claims, strict=True):
-            verified: dict[str | None, Verified] = {}
-            searches: dict[tuple[str, str], Searches] = {}
-            if scores is not None:
-                options = {"wanted": wanted, "claims": claims, "about": self.about}
-                verified = {x: Verified(scores, use, **options) for x, use in uses.items()}
-                searching = {
-                    key: Searching(scores, task, self.about) for key, task in tasks_by_key.items()
-                }
-                searches = count_searches(scores, [*verified.values()], searching)
-            for fusion in uses:
-                one = verified.get(fusion)
-                self._attempts[fusion].append(NO_ATTEMPTS if one is None else one.attempts)
-                others = None if one is None else one.unenrolled
-                self.unenrolled[fusion].append(np.empty(0) if others is None else others)
-            for key in tasks_by_key:
-                self._searches[key].append(searches.get(key))
+        for fusion in fusions:
+            self._attempts[fusion] = [NO_ATTEMPTS] * parts
+            self.unenrolled[fusion] = [np.empty(0)] * parts
+        for key in tasks_by_key:
+            self._searches[key] = [None] * parts
+        uses = [Use("multi", fusion) if fusion else Use() for fusion in fusions]
+        for part, (scores, claims) in enumerate(zip(self.scores, self.claims, strict=True)):
+            if scores is None:
+                continue
+            options = {"wanted": wanted, "claims": claims, "about": self.about}
+            verified = [Verified(scores, use, **options) for use in uses]
+            searching = {k: Searching(scores, x, self.about) for k, x in tasks_by_key.items()}
+            for key, searches in count_searches(scores, verified, searching).items():
+                self._searches[key][part] = searches
+            for fusion, one in zip(fusions, verified, strict=True):
+                self._attempts[fusion][part] = one.attempts
+                if one.unenrolled is not None:
+                    self.unenrolled[fusion][part] = one.unenrolled
 
     @cached_property
     def people(self) -> PeopleOfParts:
@@ -429,41 +434,32 @@ class SelectedParts:
             self.count(tasks=[task])
         return SearchedParts.of_searches(self._searches[key], task.ties, self.people)
 
-    # -- parts that are rows and columns of a matrix, with people
-
-    def _of_each(self, number: Callable[[Scores], Any]) -> np.ndarray:
-        return np.array([number(x) for x in self.scores if x is not None])
-
-    @cached_property
-    def are_square(self) -> np.ndarray:
-        return self._of_each(lambda x: x.layout == "all-against-all")
-
-    @cached_property
-    def gallery_templates(self) -> np.ndarray:
-        return self._of_each(lambda x: x.shape[1])
+    # -- parts that all have comparisons, of people
 
     @cached_property
     def are_symmetric(self) -> np.ndarray:
-        return self._of_each(is_symmetric)
+        """Which parts have the same scores in both directions, judged by a few templates."""
+        return np.array([x is not None and is_symmetric(x) for x in self.scores])
 
     @cached_property
     def compared(self) -> tuple[np.ndarray, np.ndarray]:
-        of_parts = [
-            ComparedPeople.from_scores(x, disjoint=True) for x in self.scores if x is not None
-        ]
-        numbers = [(x.pairs, x.disjoint) for x in of_parts if x]
-        pairs, disjoint = np.array(numbers).T
-        return pairs, disjoint
+        """The pairs of people that are compared, and the most that share nobody, (parts,) each."""
+        numbers = np.zeros((2, len(self.scores)), dtype=np.int64)
+        for part, scores in enumerate(self.scores):
+            assert scores is not None
+            counted = ComparedPeople.from_scores(scores, disjoint=True)
+            assert counted is not None
+            numbers[:, part] = counted.pairs, counted.disjoint
+        return numbers[0], numbers[1]
 
     def most_candidates(self) -> np.ndarray:
-        ((searches, *_),) = [[*self._searches.values()]]
-        return np.array([(x.mates + x.others).max() for x in searches if x is not None])
+        """Return the largest number of candidates of a probe in each part, (parts,)."""
+        of_parts, *_ = self._searches.values()
+        return np.array([0 if x is None else (x.mates + x.others).max() for x in of_parts])
 
 
 #: Parts with their attempts and searches.
 PartsOfScores = MaskedParts | SelectedParts
-
-NO_ATTEMPTS = Attempts.from_scores(np.empty(0), np.empty(0))
 
 
 @dataclass(frozen=True)
