@@ -53,7 +53,7 @@ def _sum(scores: np.ndarray, function: Callable[[np.ndarray], np.ndarray]) -> An
 
     They are halves of halves, as of NumPy's pairwise sum, so that the sum is that of one piece.
     """
-    if len(scores) <= 1 << 14:
+    if len(scores) <= 1 << 16:
         return function(scores).sum()
     half = len(scores) // 16 * 8
     return _sum(scores[:half], function) + _sum(scores[half:], function)
