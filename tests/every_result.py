@@ -9,6 +9,7 @@ import xarray as xr
 import bioeval as be
 
 FOLDS = be.partition.SubjectKFold(4, shuffle=True, random_state=1)
+BOOTSTRAP = be.stats.IntervalMethod("subject-bootstrap", replicates=200, random_state=2)
 
 
 def scores_of(made: be.Scores, values: np.ndarray, **options: Any) -> be.Scores:
@@ -70,9 +71,11 @@ def group_of(scores: be.Scores) -> np.ndarray:
 
 CALLS = {
     "verification": lambda: be.verification(square(), frr_targets=[0.1], interval="people"),
+    "verification, drawn": lambda: be.verification(square("similarity"), interval=BOOTSTRAP),
     "verification, mean": lambda: be.verification(searches(), templates="multi", fusion="mean"),
     "verification of pairs": lambda: be.verification(pairs(), interval="clopper-pearson"),
     "open set": lambda: be.open_set(searches(), interval="people"),
+    "open set, drawn": lambda: be.open_set(square(), rank_unit="subject", interval=BOOTSTRAP),
     "closed set": lambda: be.closed_set(
         searches(), ties="expected", unmated="skip", interval="people"
     ),

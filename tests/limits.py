@@ -26,9 +26,9 @@ def limited(scores: be.Scores, limit: int | str) -> be.Scores:
     return scores._with(_memory_limit=require_bytes("memory_limit", limit), _limited=True)
 
 
-def few_replicates(number: int, seed: int = 3) -> be.stats.IntervalMethod:
-    """Intervals of a handful of draws, which suffice because each of them is compared."""
-    interval = be.stats.IntervalMethod("people", random_state=seed)
+def few_replicates(method: str, number: int, seed: int = 3) -> be.stats.IntervalMethod:
+    """Intervals of a handful of replicates, which suffice because each replicate is compared."""
+    interval = be.stats.IntervalMethod(method, random_state=seed)
     object.__setattr__(interval, "replicates", number)
     return interval
 

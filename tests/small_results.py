@@ -36,7 +36,7 @@ def cut() -> object:
 
 EVEN, ODD = np.arange(0, 18, 2), np.arange(1, 18, 2)
 HALVES = [be.partition.ProbesGallery(EVEN, ODD), be.partition.ProbesGallery(ODD, EVEN)]
-FEW = {"interval": "people"}
+FEW = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 
 #: For each public call that returns a result: the call, and a text of its table.
 SMALL_RESULTS = {

@@ -80,6 +80,7 @@ def test_an_error_within_a_property_of_scores_is_not_hidden(monkeypatch):
 def test_no_public_object_shows_an_address():
     plt = optional_import("matplotlib.pyplot")
     scores, drawn = be.simulate(8, 3, random_state=1), np.random.default_rng(1)
+    sizes = {"train_size": 4, "test_size": 2}
     listed = [
         scores,
         be.Measure("one", lambda _: 1.0),
@@ -91,8 +92,9 @@ def test_no_public_object_shows_an_address():
         be.datasets.faces(),
         be.plot.roc(be.verification(scores)),
         be.plot.matrix(scores),
-        be.stats.IntervalMethod("people", random_state=drawn),
+        be.stats.IntervalMethod("subject-bootstrap", random_state=drawn),
         be.stats.people_counts(scores, [1.0]),
+        be.stats.nadeau_bengio([0.1, 0.2], **sizes),
         be.partition.LeaveOneGroupOut("session"),
         be.partition.PredefinedFolds([0, 1]),
         be.partition.PredefinedPairFolds([0, 1]),

@@ -19,10 +19,10 @@ from sklearn.model_selection import GroupKFold
 import bioeval as be
 
 scores: be.Scores = be.load("scores.npz", kind="distance", nan="reject")
-single = be.verification(scores, interval="people", fusion="kth:2")
+single = be.verification(scores, interval="subject-bootstrap", fusion="kth:2")
 tree = be.evaluate(be.simulate(20, 4, random_state=1), "course-all-vs-all")
 closed, opened = be.closed_set(scores, ties="expected"), be.open_set(scores)
-study = be.study_threshold(scores, "eer", folds=3)
+study = be.study_threshold(scores, "eer", task="open_set")
 copy = be.Scores(np.zeros((2, 2)), ["a", "b"], kind=scores.kind, nan=scores.nan)
 difference = be.compare(scores, copy)
 for splitter in (be.partition.SubjectKFold(5), be.partition.Experiment(0.5)):

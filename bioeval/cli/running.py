@@ -92,9 +92,7 @@ class Run:
         take = options.pop
         self.reading = {x: take(x) for x in _READ} if "labels" in options else {}
         #: The settings of ``--interval``.
-        self.settings = {}
-        if "confidence" in options:
-            self.settings = {x: take(x) for x in _INTERVAL if x in options}
+        self.settings = {x: take(x) for x in _INTERVAL} if "replicates" in options else {}
         used = {x: take(x, None) for x in _USE} if "attempts" in options else {}
         #: The options of the use of a system that were given.
         self.use = {name: value for name, value in used.items() if value is not None}
@@ -234,7 +232,7 @@ class Run:
         """Return the method of intervals with the settings of the command; None for no method."""
         if method is None:
             source = click.get_current_context().get_parameter_source
-            for name in ("confidence", "unit"):
+            for name in ("confidence", "replicates", "unit"):
                 if source(name) is ParameterSource.COMMANDLINE:
                     raise click.UsageError(f"--{name} needs --interval METHOD")
             return None

@@ -184,6 +184,7 @@ _USE = option_group(
 
 _INTERVAL = option_group(
     option_of("stats.IntervalMethod", "--confidence P", CONFIDENCE, default=0.95),
+    option_of("stats.IntervalMethod", "--replicates N", int, default=2000),
     option_of("stats.IntervalMethod", "--unit COLUMN"),
     option_of("stats.IntervalMethod", "--seed N", at_least(0), default=0, name="random_state"),
     heading="Intervals",

@@ -464,9 +464,10 @@ def _stated_thresholds(
 def _of_study(curve: RatesByThreshold, nodes: Sequence[Node]) -> Threshold | None:
     """Return the threshold in the answer of a study of the system; None without such a study."""
     for node in nodes:
+        of_searches = "unenrolled_people" in node.dataset
         if node.system != curve.system or node.result_type != THRESHOLD_STUDY:
             continue
-        if curve.node.task != "open_set":
+        if of_searches == (curve.node.task == "open_set"):
             for name in ("assured_threshold", "threshold"):
                 if name in node.dataset and np.isfinite(float(node.dataset[name])):
                     return threshold_of(node.dataset, name)

@@ -1,5 +1,6 @@
 """The public names, and where each is."""
 
+from .any_splitter import splitter_of as splitter_of
 from .base import ProbesGallery as ProbesGallery, TrainTest as TrainTest
 from .claims import ClaimSampler as ClaimSampler, DrawnClaims as DrawnClaims
 from .enrolment import (

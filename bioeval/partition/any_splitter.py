@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import inspect
+import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -102,7 +104,10 @@ def split_samples(
             )
 
 
-# What a result records of its splitter.
+# What a result records of its splitter, and the splitter of such a record.
+
+#: Longer records are left out: an attribute of a netCDF file has at most 64 KiB.
+_LONGEST = 60_000
 
 
 def seeded(splitter: Any) -> Any:
@@ -129,4 +134,108 @@ def record_of(splitter: Any) -> dict[str, str | int]:
     seed = getattr(splitter, "random_state", None)
     if isinstance(seed, int | np.integer) and seed < 2**63:
         attrs["splitter_seed"] = int(seed)
+    if not isinstance(splitter, ListedParts):
+        try:
+            record = json.dumps(_recorded(splitter))
+        except TypeError:
+            return attrs
+        if len(record) <= _LONGEST:
+            attrs["splitter_record"] = record
     return attrs
+
+
+def _recorded(value: Any) -> Any:
+    """Return a splitter, or a parameter of one, in the types of JSON, or raise TypeError."""
+    if hasattr(value, "split") and not isinstance(value, str | bytes):
+        names = inspect.signature(type(value)).parameters
+        others = getattr(value, "cvargs", {})  # repeated folds of scikit-learn
+        parameters = {x: getattr(value, x) if hasattr(value, x) else others[x] for x in names}
+        place = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
+        return {place: {name: _recorded(x) for name, x in parameters.items()}}
+    if isinstance(value, np.random.SeedSequence):
+        return {"SeedSequence": [value.entropy, [*value.spawn_key]]}
+    if isinstance(value, Mapping):
+        return {"mapping": [[_recorded(key), _recorded(x)] for key, x in value.items()]}
+    if hasattr(value, "tolist"):
+        return _recorded(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_recorded(x) for x in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(type(value).__name__)
+
+
+def splitter_of(result: Any) -> Any:
+    """Return the splitter by which the data of a result were divided, to draw the parts again.
+
+    Parameters
+    ----------
+    result : xarray.Dataset or xarray.DataTree
+        A result of :func:`bioeval.repeat` or :func:`bioeval.cross_evaluate`, perhaps read from a
+        file.
+
+    Returns
+    -------
+    splitter
+        With the parameters and the seed that it had; with the same scores it draws the same parts.
+
+    Raises
+    ------
+    DataError
+        If the parts were listed, or drawn by a splitter that is neither of this package nor of
+        scikit-learn, or by one of scikit-learn without a seed.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(20, 2, random_state=1)
+    >>> result = be.cross_evaluate(scores, be.partition.SubjectShuffleSplit(8, random_state=3))
+    >>> be.partition.splitter_of(result)
+    SubjectShuffleSplit(n_splits=8, random_state=3)
+    """
+    leaves = (
+        [result] if "splitter" in getattr(result, "attrs", {}) else getattr(result, "leaves", ())
+    )
+    attrs = next((x.attrs for x in leaves if "splitter" in x.attrs), None)
+    if attrs is None:
+        raise DataError(
+            f"`result` is a {type(result).__name__} without a record of a splitter; expected a "
+            "result of be.repeat or be.cross_evaluate"
+        )
+    if "splitter_record" not in attrs:
+        raise DataError(
+            f"the parts of this result were made by {attrs['splitter']}, which is not recorded in "
+            "full; keep it, or the list, beside the result"
+        )
+    return _splitter(json.loads(str(attrs["splitter_record"])))
+
+
+def _splitter(record: Any) -> Any:
+    """Return the splitter, or the parameter of one, of a record."""
+    if isinstance(record, list):
+        return [_splitter(x) for x in record]
+    if not isinstance(record, dict):
+        return record
+    ((name, content),) = record.items()
+    if name == "mapping":
+        return {_splitter(key): _splitter(x) for key, x in content}
+    if name == "SeedSequence":
+        return np.random.SeedSequence(content[0], spawn_key=content[1])
+    package, _, kind = name.partition(".")
+    modules = {"bioeval": "bioeval.partition", "sklearn": "sklearn.model_selection"}
+    module = importlib.import_module(modules[package]) if package in modules else None
+    made = getattr(module, kind, None)
+    if not (isinstance(made, type) and hasattr(made, "split")):  # nothing else of a file is called
+        raise DataError(
+            f"the parts of this result were made by {name}, which is neither of bioeval nor of "
+            "scikit-learn; make this splitter again by its own code"
+        )
+    parameters = {key: _splitter(x) for key, x in content.items()}
+    if package == "sklearn" and parameters.get("random_state", 0) is None:
+        is_drawn = parameters.get("shuffle", True)
+        if is_drawn:
+            raise DataError(
+                f"the parts of this result were drawn by scikit-learn's {kind} without a seed: "
+                "they cannot be drawn again"
+            )
+    return made(**parameters)

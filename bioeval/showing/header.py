@@ -239,6 +239,7 @@ _FACTS: tuple[tuple[str, str, Wording], ...] = (
     ("Partition", "splitter", _partition),
     ("Experiment", "experiment", "{experiment}"),
     ("Threshold", "chosen_on", _threshold),
+    ("Thresholds", "thresholds_of_systems", "{thresholds_of_systems:name}"),
     (
         "Costs",
         "cost_miss",

@@ -46,7 +46,9 @@ install-threshold: Install {threshold:threshold}. With {confidence:rate} confide
     threshold by the rule, the {frr} on these data rises from {frr_without:rate} to
     {frr_here:rate}.] The upper limit is an estimate, which counts the two people with the most
     false accepts twice.
-no-threshold-promised: No threshold can be guaranteed to meet the target: {why}.
+no-threshold-promised: No threshold can be guaranteed to meet the target: {why}.[ About
+    {people:count people} would suffice, but only for a much stricter threshold, whose {far} on
+    these data is {people_far:rate}.]
 nothing-to-install: No threshold can be recommended: {why}.
 threshold-accepts: {status}: accept where the {scores} {sign} {threshold:threshold}.[ It is
     provisional, because {why}.][ On {people}, expect {far} {far_new:rate} (confidence interval
@@ -63,7 +65,8 @@ promise-not-kept: Refuted: the {rate:term} at {threshold:threshold} is
     above {promise:rate}; with {confidence:rate} confidence, it is at least {low:rate}.
 promise-open: Open: these data do not settle whether the {rate:term} at
     {threshold:threshold} is at most {promise:rate}; its one-sided limits, each at {confidence:rate}
-    confidence, are {low:rate} and {high:rate}.
+    confidence, are {low:rate} and {high:rate}.[ At this rate, about {people_to_settle:count people}
+    would be enough to settle it.]
 system-better: {best:name} is better than {worse:names} in {measures:measures}.[ Less certain than
     the p value, since fewer than 30 independent errors are expected: {uncertain:measures}.]
 systems-better: The best system is one of {best:names} in {measures:measures}; {number:count other
@@ -266,7 +269,6 @@ values-of-failures: {comparisons:counts} of {compared:amounts} have the score {v
 copies-of-one: {copies:amounts} {at}: these are copies rather than attempts; leave them out
 copies-of-two: {copies:amounts} {at}: look at these templates, the worst pairs, and correct their
     labels or leave copies out
-# Comparisons of systems
 not-in-common: {what} that some systems lack are left out: {left_out:counts}
 measures-not-defined: measures left out, because some systems lack them: {measures:names}
 one-rate-at-threshold: {rate:term} alone decides nothing at a given threshold, since the system that
@@ -341,11 +343,13 @@ kinds-of-people-absent: kinds of people[ rarer than {share:rate} (3 in {people:c
 no-impostor-attempts!: there are no impostor attempts
 too-few-people-to-resample!: there are only {people:count} {who}; at least {needed:count} are needed
 strictest-threshold-above-target!: even at the strictest threshold that was tried, {far:rate}
-    of the impostor attempts are accepted in these data, above the target of {target:rate}; more
-    people would not help
-too-few-people-to-promise!: even at a strict threshold, at which {far:rate} of the impostor attempts
-    are accepted in these data, the upper limit of this rate is {high:rate} with {confidence:rate}
-    confidence, above the target of {target:rate}; {people:count people} are too few
+    {event} in these data, above the target of {target:rate}; more people would not help
+too-few-people-to-promise!: even at a strict threshold, at which {far:rate} {event} in these data,
+    the upper limit of this rate is {high:rate} with {confidence:rate} confidence, above the target
+    of {target:rate}; {people:count} {over} are too few
+unequal-numbers-of-templates: the assured {far}, {far_of_means:rate}, gives all {over} equal weight;
+    over all attempts {far} is {far_of_attempts:rate}, because people have unequal numbers of
+    templates
 assurance-of-derived-scores: the scores were derived from others ({origin:name}); the guarantee
     holds only if nothing was fitted to these same people
 # Galleries of other sizes

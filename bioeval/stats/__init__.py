@@ -2,13 +2,14 @@
 
 ============================= ===============================================================
 independent attempts          :func:`wilson`, :func:`clopper_pearson`
-sample size                   :func:`rule_of_3`, :func:`zero_error_bound`
+over folds                    :func:`nadeau_bengio`
+sample size                   :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero_error_bound`
 counts by person              :func:`people_counts`, for rates of your own
 ============================= ===============================================================
 
 ``docs/uncertainty.md`` says which to use. Results have intervals on request:
 ``be.verification(scores, interval="people")``; an :class:`IntervalMethod` in place of the name has
-another confidence, or leaves out the values of a column, such as sessions, in place of people.
+another confidence, and for ``"subject-bootstrap"`` another number of replicates or seed.
 """
 
 import lazy_loader

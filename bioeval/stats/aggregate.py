@@ -10,7 +10,14 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from bioeval.base.arguments import require_list, require_listed_numbers, require_text
+from bioeval.base.arguments import (
+    check_confidence,
+    require_list,
+    require_listed_numbers,
+    require_number,
+    require_numbers,
+    require_text,
+)
 from bioeval.base.errors import DataError, backquoted, enumerated, received, short_name
 from bioeval.results.attributes import tree_of
 from bioeval.results.dataset import VariableParts, indexed, unchecked
@@ -65,8 +72,8 @@ def aggregate(
         are returned unchanged.
     interval : {"nadeau-bengio", "quantile"} or :class:`bioeval.stats.IntervalMethod`, optional
         Limits of the mean of each rate or cost. ``"nadeau-bengio"``: by the spread of folds, whose
-        training parts overlap (Nadeau and Bengio 2003), with the sizes of parts in ``subjects``
-        over ``part``. ``"quantile"``: the central quantiles of the values themselves,
+        training parts overlap (:func:`bioeval.stats.nadeau_bengio`), with the sizes of parts in
+        ``subjects`` over ``part``. ``"quantile"``: the central quantiles of the values themselves,
         which say how they depend on the parts, not how they would differ for other people. By
         default, the interval that the attributes of the results name, if any;
         :func:`cross_evaluate` writes these attributes.
@@ -315,14 +322,9 @@ class _Aggregation:
             levels = (1 - interval.confidence) / 2, (1 + interval.confidence) / 2
             low, high = _quantiles(np.sort(values, axis=0), number, levels)
         else:
-            # The training parts of folds overlap, so that their rates are not independent, and the
-            # usual variance sd^2 / J of a mean is too small. A heuristic without a proven coverage:
-            # Nadeau, C., Bengio, Y. (2003). Inference for the generalization error. Machine
-            # Learning 52, 239-281, equation 10; for repeated folds: Bouckaert and Frank (2004).
             with np.errstate(invalid="ignore", divide="ignore"):
-                test_to_train = self._test_to_train(inner)
-                quantile = scipy.special.stdtrit(number - 1, 0.5 + interval.confidence / 2)
-                half = quantile * statistics["sd"] * (1 / number + test_to_train) ** 0.5
+                ratio = self._test_to_train(inner)
+                half = _half_width(number, statistics["sd"], ratio, interval.confidence)
             smallest = np.fmin.reduce(values)
             largest = np.fmax.reduce(values)
             # Equal values, up to rounding, have no spread to estimate a width from.
@@ -422,3 +424,89 @@ def attrs_of_interval(interval: IntervalMethod) -> dict[str, str | float]:
     if interval.method == "quantile":
         return attrs | {"interval": _SPREAD, "interval_for": "these people"}
     return attrs | {"interval": _CORRECTED, "interval_for": "folds like these"}
+
+
+@dataclass(frozen=True)
+class RepeatedMean:
+    """The mean of a rate over folds, with its interval.
+
+    Attributes
+    ----------
+    mean : float
+        Over the folds that are not NaN.
+    sd : float
+        Standard deviation between these folds (``ddof = 1``).
+    low, high : float
+        The interval; NaN with fewer than two folds.
+    folds : int
+        Number of folds that are not NaN.
+    """
+
+    mean: float
+    sd: float
+    low: float
+    high: float
+    folds: int
+
+
+def nadeau_bengio(
+    values: Any, *, test_size: float, train_size: float, confidence: float = 0.95
+) -> RepeatedMean:
+    """Return the mean over folds with the interval of Nadeau and Bengio.
+
+    The training parts of folds overlap, so their rates are not independent, and the usual
+    standard error of a mean is too small. Nadeau and Bengio replace ``1 / J`` by
+    ``1 / J + test_size / train_size``: with the variance ``s^2`` between the ``J`` folds,
+    the interval is ``mean +- t(J - 1) sqrt((1 / J + test_size / train_size) s^2)``.
+
+    Parameters
+    ----------
+    values : array_like
+        The rate in each fold, of all repeats. NaN marks a fold whose class had no attempt; it is
+        left out.
+    test_size, train_size : float
+        Sizes of the two parts of a fold, in subjects (in pairs where the folds are of pairs).
+    confidence : float
+        Confidence in (0, 1).
+
+    Returns
+    -------
+    RepeatedMean
+
+    Raises
+    ------
+    DataError
+        If a size is not positive, or the confidence not inside (0, 1).
+
+    Notes
+    -----
+    A heuristic without a proven coverage; the dependence of pairs that share subjects enters
+    only through the spread between folds. The limits are not clipped to [0, 1]. Nadeau, C.,
+    Bengio, Y. (2003). Inference for the generalization error. *Machine Learning* 52, 239-281,
+    equation 10; for repeated folds: Bouckaert, R. R., Frank, E. (2004), PAKDD.
+
+    Examples
+    --------
+    >>> from bioeval.stats import nadeau_bengio
+    >>> found = nadeau_bengio([0.02, 0.04, 0.03, 0.03], test_size=10, train_size=30)
+    >>> round(found.mean, 3), round(found.low, 4), round(found.high, 4)
+    (0.03, 0.0102, 0.0498)
+    """
+    test = require_number("test_size", test_size, above=0)
+    train = require_number("train_size", train_size, above=0)
+    confidence = check_confidence(confidence)
+    array = require_numbers("values", values).ravel()
+    array = array[~np.isnan(array)]
+    folds = len(array)
+    mean = float(array.mean()) if folds else float("nan")
+    if folds < 2:
+        return RepeatedMean(mean, float("nan"), float("nan"), float("nan"), folds)
+    sd = float(array.std(ddof=1))
+    half = float(_half_width(folds, sd, test / train, confidence))
+    return RepeatedMean(mean, sd, mean - half, mean + half, folds)
+
+
+def _half_width(folds: Any, sd: Any, ratio: Any, confidence: float) -> Any:
+    """Return half of the intervals of Nadeau and Bengio; `ratio` is test over training size."""
+    quantile = scipy.special.stdtrit(folds - 1, 0.5 + confidence / 2)
+    return quantile * sd * (1 / folds + ratio) ** 0.5

@@ -123,13 +123,17 @@ class ErrorColumns(ErrorCurve):
         frr = np.minimum.accumulate(of_draws(self.frr))
         return ErrorColumns(far, frr, self.failed, self.untied)
 
+    @property
+    def _n_thresholds(self) -> int:
+        return len(self.far)
+
     def _last_row(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the last row of each column at which `inside` is true of FAR and FRR.
 
         It is true at row -1 and up to the row sought, and false behind. All columns are bisected at
         once.
         """
-        rows = len(self.far)
+        rows = self._n_thresholds
         columns = self.far.shape[1]
         low = np.full(columns, -1)
         high = np.full(columns, rows)
@@ -199,6 +203,39 @@ class ErrorColumns(ErrorCurve):
         if self.untied is not None:
             accepted[:-1][self.untied] = 2 * far[1:-1][self.untied]
         return pairs_won(frr[:-1] - frr[1:], accepted, 2.0).sum(axis=0) / 2
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ErrorsByRow(ErrorColumns):
+    """Error rates whose equal rows along the thresholds are stored once.
+
+    `far_row` and `frr_row` say in which row of `far` and of `frr` the rates at each threshold are.
+    """
+
+    far_row: np.ndarray  # (thresholds,)
+    frr_row: np.ndarray  # (thresholds,)
+
+    @property
+    def _n_thresholds(self) -> int:
+        return len(self.far_row)
+
+    def at_row(self, row: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        thresholds = len(self.far_row)
+        columns = self.far.shape[1]
+        row = np.broadcast_to(row, columns)
+        threshold = np.clip(row, 0, max(thresholds - 1, 0))
+        rejects_all = row < 0
+        accepts_all = (row == thresholds) & (not self.failed or not thresholds)
+
+        def at_threshold(rate: np.ndarray, rows: np.ndarray, of_reject_all: float) -> np.ndarray:
+            inside: np.ndarray | float = of_reject_all
+            if thresholds:
+                inside = rate.take(rows[threshold] * columns + np.arange(columns))
+            inside = np.where(accepts_all, 1 - of_reject_all, inside)
+            return np.where(rejects_all, of_reject_all, inside)
+
+        far = at_threshold(self.far, self.far_row, 0.0)
+        return far, at_threshold(self.frr, self.frr_row, 1.0)
 
 
 def corrected_to(

@@ -1,4 +1,4 @@
-"""Limits of independent attempts: binomial intervals, and the rule of 3.
+"""Limits of independent attempts: binomial intervals, and the rules of 3 and of 30.
 
 Attempts that share a subject are dependent: for all-against-all comparisons, these intervals are
 far too narrow (``docs/uncertainty.md``). With an effective number of attempts, which follows from
@@ -8,14 +8,17 @@ attempts, too.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy
 
-from bioeval.base.arguments import CONFIDENCE, check_confidence, require_numbers
+from bioeval.base.arguments import CONFIDENCE, check_confidence, require_choice, require_numbers
 from bioeval.base.errors import DataError, received
 from bioeval.results.support import RuleOf
+
+LimitSide = Literal["both", "lower", "upper"]
+SIDES: tuple[LimitSide, ...] = get_args(LimitSide)
 
 
 def wilson(
@@ -69,6 +72,7 @@ def clopper_pearson(
     errors: Any,
     attempts: Any,
     confidence: float = CONFIDENCE,
+    side: LimitSide = "both",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the exact interval of Clopper and Pearson of a rate of independent attempts.
 
@@ -77,7 +81,9 @@ def clopper_pearson(
     errors, attempts : array_like of int
         As for :func:`wilson`.
     confidence : float
-        Two-sided confidence level.
+        Confidence level, two-sided or one-sided.
+    side : {"both", "lower", "upper"}
+        Side of the interval; for a one-sided bound the other limit is 0 or 1.
 
     Returns
     -------
@@ -91,14 +97,23 @@ def clopper_pearson(
 
     Examples
     --------
+    No error in 300 attempts: at 95 % the rate is below one per cent (the rule of 3).
+
     >>> from bioeval import stats
-    >>> low, high = stats.clopper_pearson(3, 100)
-    >>> print(f"{low:.4f} {high:.4f}")
-    0.0062 0.0852
+    >>> low, high = stats.clopper_pearson(0, 300, side="upper")
+    >>> print(f"{low:.4f} {high:.5f}")
+    0.0000 0.00994
     """
+    require_choice("side", side, SIDES)
     errors, attempts = _checked_counts(errors, attempts)
-    miss = (1 - check_confidence(confidence)) / 2
+    miss = 1 - check_confidence(confidence)
+    if side == "both":
+        miss = miss / 2
     low, high = exact_limits(errors, attempts - errors, miss)
+    if side == "upper":
+        low = np.zeros(errors.shape)
+    if side == "lower":
+        high = np.ones(errors.shape)
     return np.where(attempts > 0, low, np.nan), np.where(attempts > 0, high, np.nan)
 
 
@@ -174,6 +189,40 @@ def rule_of_3(attempts: Any) -> np.ndarray:
     _, number = _checked_counts(0, attempts)
     with np.errstate(divide="ignore"):
         return np.minimum(RuleOf(3) / number, 1.0)
+
+
+def rule_of_30(rate: Any) -> np.ndarray:
+    """Return the number of attempts of which 30 are expected to be errors.
+
+    Parameters
+    ----------
+    rate : array_like of float
+        The expected rate.
+
+    Returns
+    -------
+    ndarray of float64
+        ``30 / rate``.
+
+    Notes
+    -----
+    If the attempts are independent, a rate with 30 errors is within 30 % of the true one in 90 % of
+    tests. Attempts of the same people are not: where some people have most errors, the rate is less
+    often so near. The interval of a result says how near it is.
+
+    Doddington et al. (2000), Speech Communication 31; ISO/IEC 19795-1, "rule of 30".
+
+    Examples
+    --------
+    >>> from bioeval import stats
+    >>> float(stats.rule_of_30(0.001))
+    30000.0
+    """
+    expected_rate = require_numbers("rate", rate)
+    if not ((expected_rate >= 0) & (expected_rate <= 1)).all():
+        raise DataError(f"rate is {received(rate)}; expected rates in [0, 1]")
+    with np.errstate(divide="ignore"):
+        return RuleOf(30) / expected_rate
 
 
 _MOST = 1e100  # the largest count: squares of larger counts overflow

@@ -239,6 +239,8 @@ class RateCurve(NamedTuple):
     rate: np.ndarray  # increasing, from 0 to 1
     low: np.ndarray
     high: np.ndarray
+    trials: np.ndarray = np.empty(0)  # effective number of attempts; empty if unknown
+    raised: np.ndarray = np.empty(0)  # rate with people counted twice, for `high`; or empty
 
     @classmethod
     def from_columns(
@@ -268,7 +270,35 @@ class RateCurve(NamedTuple):
         low, high = exact(rate, trials, level)[0], exact(upper, trials, level)[1]
         # Limits rise with the rates: low limits are lowered, high limits are raised.
         low = np.minimum.accumulate(low[::-1])[::-1]
-        return cls(rate, low, np.maximum.accumulate(high))
+        return cls(rate, low, np.maximum.accumulate(high), trials, upper)
+
+    @classmethod
+    def from_replicates(
+        cls,
+        columns: np.ndarray,
+        units: float,
+        confidence: float,
+        rates: np.ndarray | None = None,
+    ) -> RateCurve:
+        """Return the percentiles of a rate along `columns`, (thresholds, 1 + replicates).
+
+        A rate of exactly 0 or 1 has the one-sided bound of `units`, since no replicate differs. If
+        `rates` are given, the curve is computed only around these rates, with the same limits.
+        """
+        columns = _distinct_with_ends(columns, rates)
+        low, high = percentile(columns, confidence)
+        bound = float(zero_error_bound(units, confidence)) if units else np.nan
+        # The bound holds at exactly 0 and 1; right beside them, percentiles at the curve's ends.
+        rate = np.concatenate([[0.0], columns[:, 0], [1.0]])
+        rate[1] = np.nextafter(0.0, 1.0)
+        rate[-2] = np.nextafter(1.0, 0.0)
+        if not units:
+            return cls(rate, np.full(len(rate), np.nan), np.full(len(rate), np.nan))
+        return cls(
+            rate,
+            np.concatenate([[0.0], low, [1 - bound]]),
+            np.concatenate([[bound], high, [1.0]]),
+        )
 
     def limits_at(self, rate: np.ndarray) -> Limits:
         """Return the limits of rates, linear between points of the curve; NaN for NaN."""
@@ -287,10 +317,19 @@ class RateCurve(NamedTuple):
         return float(first + (last - first) * (limit - low) / (high - low))
 
 
-def _distinct_with_ends(columns: np.ndarray) -> np.ndarray:
-    """Return the columns at distinct rates, increasing, with the rates 0 and 1 at the ends."""
+def _distinct_with_ends(columns: np.ndarray, rates: np.ndarray | None = None) -> np.ndarray:
+    """Return the columns at distinct rates, increasing, with the rates 0 and 1 at the ends.
+
+    If `rates` are given, only columns around these rates are returned in between.
+    """
     rate, index = np.unique(columns[:, 0], return_index=True)
     is_inside = (rate > 0) & (rate < 1)
+    if rates is not None:
+        # A cell for each distinct rate, behind a cell for no rate, and before another one.
+        is_near = np.zeros(len(rate) + 2, dtype=bool)
+        is_near[np.searchsorted(rate, rates, side="right")] = True  # the last rate up to each
+        is_near[np.searchsorted(rate, rates) + 1] = True  # the first rate not below each
+        is_inside &= is_near[1:-1]
     none = np.zeros((1, columns.shape[1]))
     every = np.ones((1, columns.shape[1]))
     return np.concatenate([none, columns[index[is_inside]], every])
@@ -395,3 +434,58 @@ def limits_of_sum(
         value = np.asarray(value + part)
         below, above = np.hypot(below, part - low), np.hypot(above, high - part)
     return np.maximum(value - below, least), value + above
+
+
+def percentile(
+    columns: np.ndarray, confidence: float, units: np.ndarray | float | None = None
+) -> Limits:
+    """Return the percentiles of replicates, (..., 1 + replicates), without NaN.
+
+    With independent `units`, a rate of exactly 0 or 1 has a one-sided bound: data without errors
+    have no replicate with one. Limits are NaN without replicates, or where the value is.
+    """
+    value = columns[..., 0]
+    drawn = columns[..., 1:]
+    if not drawn.shape[-1]:
+        return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
+    tail = (1 - confidence) / 2
+    unknown = np.isnan(value)
+    ends = quantiles(drawn, np.array([tail, 1 - tail]))
+    low, high = np.where(unknown, np.nan, ends)
+    return (low, high) if units is None else open_limits(value, low, high, units, confidence)
+
+
+def quantiles(drawn: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Return quantiles over the last axis, (levels, ...), linear between values, without NaN."""
+    ordered = np.sort(drawn, axis=-1)  # NaN last
+    last = np.maximum((~np.isnan(ordered)).sum(axis=-1) - 1, 0)
+    position = np.multiply.outer(np.clip(levels, 0, 1), last)
+    below = np.floor(position).astype(np.int64)
+    above = np.minimum(below + 1, last)
+    # (levels, ...): the order statistics on both sides of each quantile.
+    first, second = (
+        np.moveaxis(np.take_along_axis(ordered, np.moveaxis(x, 0, -1), axis=-1), -1, 0)
+        for x in (below, above)
+    )
+    return first + (position - below) * (second - first)
+
+
+def open_limits(
+    value: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    units: np.ndarray | float,
+    confidence: float,
+) -> Limits:
+    """Return limits, in which rates of exactly 0 or 1 have the one-sided bound of the units.
+
+    Without a unit, the limits are NaN.
+    """
+    bound = zero_error_bound(units, confidence)
+    # Under expected ties a rate is a sum of fractions, and may differ from 1 by rounding.
+    is_zero = value <= ROUNDING
+    is_one = value >= 1 - ROUNDING
+    low = np.where(is_zero, 0.0, np.where(is_one, 1 - bound, low))
+    high = np.where(is_zero, bound, np.where(is_one, 1.0, high))
+    units = np.asarray(units)
+    return np.where(units > 0, low, np.nan), np.where(units > 0, high, np.nan)

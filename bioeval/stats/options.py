@@ -25,17 +25,23 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.results.dataset import VariableParts
-    from bioeval.stats.limits import Limits
+    from bioeval.stats.limits import Limits, RateCurve, Sample
 
-#: The method that leaves out people in turn.
-PEOPLE = "people"
+#: Methods that leave out people in turn, or draw people with replacement.
+PeopleName = Literal["people", "subject-bootstrap"]
+BY_PEOPLE: tuple[PeopleName, ...] = get_args(PeopleName)
+PEOPLE, BOOTSTRAP = BY_PEOPLE
 
 #: Methods of an interval. Only the last two assume independent attempts.
-IntervalName = Literal["people", "wilson", "clopper-pearson"]
+IntervalName = Literal[PeopleName, "wilson", "clopper-pearson"]
 METHODS: tuple[IntervalName, ...] = get_args(IntervalName)
 
 # With fewer people, intervals by people are clearly too narrow.
 _FEW = 20
+
+
+# The most weights that are kept between tasks.
+_KEPT = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -51,10 +57,10 @@ class IntervalMethod:
     confidence : float
         Two-sided confidence of the intervals. Above 0 and below 1.
     replicates : int
-        Number of times that :func:`bioeval.compare` draws people again. At least 100.
+        Number of bootstrap replicates. At least 100.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
-        Seed of all draws. They are people drawn again by :func:`bioeval.compare`, and permutations
-        by :func:`bioeval.by_group`; the same integer gives the same results on every platform.
+        Seed of a bootstrap. The same integer gives the same intervals on every platform; all tasks
+        of an evaluation have the same replicates.
     unit : str, optional
         Column of metadata whose values are left out in turn, in place of people: people who share a
         session, a device or an operator are not independent. People who share a value, also through
@@ -69,10 +75,10 @@ class IntervalMethod:
     --------
     >>> import bioeval as be
     >>> scores = be.simulate(30, 4, random_state=1)
-    >>> method = be.stats.IntervalMethod("people", confidence=0.9)
+    >>> method = be.stats.IntervalMethod("subject-bootstrap", confidence=0.9, random_state=7)
     >>> ds = be.verification(scores, interval=method)
     >>> ds.attrs["confidence"], ds.attrs["interval_method"]
-    (0.9, 'people')
+    (0.9, 'subject-bootstrap')
     """
 
     CONFIDENCE: ClassVar[float] = CONFIDENCE  # the default
@@ -102,7 +108,7 @@ class IntervalMethod:
 
     @cached_property
     def seed(self) -> np.random.SeedSequence:
-        """The seed of draws."""
+        """The seed of replicates."""
         return seed_sequence(self.random_state)
 
     def _with(self, **changes: Any) -> IntervalMethod:
@@ -111,9 +117,14 @@ class IntervalMethod:
         return changed
 
     @property
+    def resamples(self) -> bool:
+        """Whether the method draws subjects with replacement."""
+        return self.method == BOOTSTRAP
+
+    @property
     def by_subject(self) -> bool:
         """Whether the method needs the subjects of the attempts."""
-        return self.method == PEOPLE
+        return self.method in BY_PEOPLE
 
     @property
     def for_new_people(self) -> IntervalMethod:
@@ -126,21 +137,35 @@ class IntervalMethod:
         return self._with(about="this gallery")
 
     def weights(self, subjects: int, no_person: np.ndarray | None = None) -> np.ndarray:
-        """Return the weights of subjects in the data and in each draw, (subjects, columns).
+        """Return the weights of subjects in the data and in each replicate, (subjects, columns).
 
-        They are drawn once for all systems of a comparison.
+        They are drawn once for all tasks of an evaluation.
         """
         from bioeval.stats.weighted_sums import resampled
 
         key = subjects, None if no_person is None else no_person.tobytes()
-        if key not in self._weights:
-            self._weights.clear()
-            self._weights[key] = resampled(subjects, self.seed, self.replicates, no_person)
-        return self._weights[key]
+        weights = self._weights.get(key)
+        if weights is None:
+            weights = resampled(subjects, self.seed, self.replicates, no_person)
+            if weights.size <= _KEPT:
+                self._weights.clear()
+                self._weights[key] = weights
+        return weights
 
     @cached_property
     def _weights(self) -> dict[tuple[int, bytes | None], np.ndarray]:
         return {}
+
+    def rate_curve(self, columns: np.ndarray, sample: Sample, *, raised: bool = False) -> RateCurve:
+        """Return the limits of a rate along its curve, from columns by this method.
+
+        The arguments are explained in :meth:`bioeval.stats.limits.RateCurve.from_columns`.
+        """
+        from bioeval.stats.limits import RateCurve
+
+        if self.resamples:
+            return RateCurve.from_replicates(columns, sample.units, self.confidence)
+        return RateCurve.from_columns(columns, sample, self.confidence, raised=raised)
 
     def independent_limits(self, errors: np.ndarray, attempts: int) -> Limits:
         """Return limits of rates of independent attempts; NaN where `errors` is NaN."""
@@ -198,7 +223,7 @@ class IntervalMethod:
         """Return a message if groups of people are left out in turn, in place of each person."""
         from bioeval.stats.weighted_sums import GROUPS
 
-        if people <= GROUPS:
+        if self.resamples or people <= GROUPS:
             return []
         return [Message("left-out-in-groups", subjects=people, groups=GROUPS)]
 
@@ -209,12 +234,15 @@ class IntervalMethod:
         if self.by_subject:
             unit = self.unit or "people"
             about = "new people"
-        return {
+        attrs: dict[str, str | int | float] = {
             "interval_method": self.method,
             "confidence": self.confidence,
             "interval_unit": unit,
             "interval_for": self.about or about,
         }
+        if self.resamples:
+            attrs["replicates"] = self.replicates
+        return attrs
 
 
 def interval_of(

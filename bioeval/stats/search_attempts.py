@@ -21,7 +21,9 @@ from bioeval.stats.weighted_sums import (
     by_subject,
     groups_of_people,
     kish,
+    linear_forms,
     rates_without_each,
+    ratio,
 )
 
 #: The fewest people: without one of them, the others must be a gallery.
@@ -52,6 +54,13 @@ class Hits(NamedTuple):
         return by_subject(getattr(self, along), self.person, grid, people, self.weight)[:-1]
 
 
+class RatesByRow(NamedTuple):
+    """Rates along a grid, in which points with equal numbers of hits share a row."""
+
+    rates: np.ndarray  # (rows, columns)
+    row_at_point: np.ndarray  # (points,)
+
+
 class AttemptsOfPeople(NamedTuple):
     """Attempts of one class by the people who search, and the attempts missing without each person.
 
@@ -80,15 +89,46 @@ class AttemptsOfPeople(NamedTuple):
         """Return the same attempts, of which only hits at `rank` or better are hits."""
         return self._replace(hits=self.hits.up_to_rank(rank), losses=self.losses.up_to_rank(rank))
 
-    def columns(self, along: Literal["distance", "rank"], grid: np.ndarray) -> np.ndarray:
-        """Return the rate of hits up to each point, without each person: (points, 1 + people)."""
-        everyone = self.hits._replace(person=np.zeros_like(self.hits.person))
-        hits = everyone.between_points(along, grid, 1)[:, 0]
-        lost = self.losses.between_points(along, grid, len(self.attempts_lost))
-        totals = np.cumsum(hits), self.attempts_of_each.sum()
-        rates = rates_without_each(np.cumsum(lost, axis=0), self.attempts_lost, *totals)
+    def columns(
+        self, along: Literal["distance", "rank"], grid: np.ndarray, weights: np.ndarray | None
+    ) -> np.ndarray:
+        """Return the rate of hits up to each point, at weights of people or without each person.
+
+        The rates are (points, columns of weights); without weights, (points, 1 + people).
+        """
+        if weights is not None:
+            hits = self.hits.between_points(along, grid, len(self.attempts_of_each))
+            attempts = linear_forms(self.attempts_of_each[None], weights)
+            rates = ratio(np.cumsum(linear_forms(hits, weights), axis=0), attempts)
+        else:
+            everyone = self.hits._replace(person=np.zeros_like(self.hits.person))
+            hits = everyone.between_points(along, grid, 1)[:, 0]
+            lost = self.losses.between_points(along, grid, len(self.attempts_lost))
+            totals = np.cumsum(hits), self.attempts_of_each.sum()
+            rates = rates_without_each(np.cumsum(lost, axis=0), self.attempts_lost, *totals)
         # Fractional weights of expected ties may exceed 1 by rounding.
         return np.minimum(rates, 1.0)
+
+    def by_row(self, grid: np.ndarray, weights: np.ndarray) -> RatesByRow:
+        """Return the rates of hits at weights of people; the grid has the distances of all hits."""
+        order = np.argsort(self.hits.distance)
+        order = order[: np.count_nonzero(~np.isnan(self.hits.distance))]
+        hits = self.hits.select(order)
+        attempts = linear_forms(self.attempts_of_each[None], weights)
+        is_whole = bool((hits.weight == 1).all())
+        is_exact = is_whole and attempts.max(initial=0) < 1 << 24  # float32 counts exactly
+        # (1 + hits, columns): hits up to each distance, none in the first row.
+        sums = np.zeros((1 + len(order), weights.shape[1]), np.float32 if is_exact else np.float64)
+        sums[1:] = weights[hits.person]
+        if not is_exact:
+            sums[1:] *= hits.weight[:, None]
+        np.cumsum(sums, axis=0, out=sums)
+        hits_up_to_point = hits.distance.searchsorted(grid, side="right")
+        distinct_numbers, row_at_point = np.unique(hits_up_to_point, return_inverse=True)
+        if len(distinct_numbers) < len(sums):
+            sums = sums[distinct_numbers]
+        rates = ratio(sums, attempts)
+        return RatesByRow(rates if is_exact else np.minimum(rates, 1.0), row_at_point)
 
 
 class SearchesOfClass(NamedTuple):

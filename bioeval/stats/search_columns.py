@@ -1,9 +1,10 @@
-"""Rates of identification in columns, without each person."""
+"""Rates of identification in columns, without each person or with people drawn again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -17,19 +18,20 @@ from bioeval.protocol.fields import ImpostorProbes, Ties
 from bioeval.results.support import independent_trials, searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets
-from bioeval.stats.error_curves import ErrorColumns, corrected_to
-from bioeval.stats.limits import Limits, RateCurve
+from bioeval.stats.error_curves import ErrorColumns, ErrorsByRow, corrected_to
+from bioeval.stats.limits import Limits, RateCurve, percentile
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.search_attempts import (
     FEWEST,
     AttemptsOfPeople,
+    RatesByRow,
     SearchesOfClass,
     SearchingPeople,
     impostor_attempts_of_new_people,
     rank_changes,
 )
 
-#: The most rates, by distance and person or draw, that are in memory: enough for about 4,000
+#: The most rates, by distance and person or replicate, that are in memory: enough for about 4,000
 #: searches of 1,000 people.
 MOST_CELLS = 1 << 23
 
@@ -37,9 +39,17 @@ MOST_CELLS = 1 << 23
 _UNKNOWN: Limits = (np.array(np.nan), np.array(np.nan))
 
 
+class LimitsAtRank(NamedTuple):
+    """The limits of rates at a rank, along the curve and at operating points."""
+
+    dir: Limits  # (thresholds,)
+    dir_at_far: Limits  # (FAR targets,)
+    eer: Limits  # NaN at ranks above 1
+
+
 @dataclass(eq=False)
 class SearchColumns:
-    """Rates of identification in columns: of all people, then without each person."""
+    """Rates of identification in columns: of all people, then without each person or resampled."""
 
     options: IntervalMethod
     genuine: AttemptsOfPeople
@@ -48,6 +58,7 @@ class SearchColumns:
     new_people: bool  # whether a person leaves the gallery, too
     has_failed: bool  # whether the comparison of a search failed, so that its distance is NaN
     highest_rank: int  # the last rank whose changes are known
+    weights: np.ndarray | None = None  # (people, 1 + replicates); None for the jackknife
 
     @classmethod
     def for_new_people(
@@ -84,7 +95,7 @@ class SearchColumns:
         *,
         subjects: np.ndarray | None,
     ) -> SearchColumns:
-        """Return the rates without the probes of each person, in the same gallery.
+        """Return the rates without the probes of each person, in the same gallery, or resampled.
 
         `subjects` has the subject of each probe, negative for a probe of no person.
         """
@@ -102,6 +113,7 @@ class SearchColumns:
             new_people=False,
             has_failed=_has_failed(searches, mated, non_mated),
             highest_rank=np.iinfo(np.int64).max,
+            weights=options.weights(len(codes), codes < 0) if options.resamples else None,
         )
 
     @cached_property
@@ -109,7 +121,8 @@ class SearchColumns:
         """Increasing finite distances along the curves: all, or a selection if people are many."""
         distances = self.genuine.hits.distance, self.impostor.hits.distance
         grid = np.unique(np.concatenate(distances))
-        if len(grid) * len(self.genuine.attempts_lost) > MOST_CELLS:
+        columns = len(self.genuine.attempts_lost) if self.weights is None else self.weights.shape[1]
+        if len(grid) * columns > MOST_CELLS:
             grid = np.union1d(*map(grid_of, distances))
         return grid[np.isfinite(grid)]
 
@@ -118,21 +131,49 @@ class SearchColumns:
         distances = np.append(self.genuine.hits.distance, self.impostor.hits.distance)
         return len(np.unique(distances[np.isfinite(distances)])) == len(self.grid)
 
+    def _errors(self, rank: int) -> ErrorColumns:
+        """Return FAR and 1 - DIR at a rank along the grid; replicates store equal rows once."""
+        genuine = self.genuine.up_to_rank(rank)
+        if (false_accepts := self._far_by_row) is not None:
+            assert self.weights is not None
+            detected = genuine.by_row(self.grid, self.weights)
+            return ErrorsByRow(
+                false_accepts.rates,
+                1 - detected.rates,
+                self.has_failed,
+                far_row=false_accepts.row_at_point,
+                frr_row=detected.row_at_point,
+            )
+        missed = 1 - genuine.columns("distance", self.grid, self.weights)
+        return ErrorColumns(self._far, missed, self.has_failed)
+
     @cached_property
     def _far(self) -> np.ndarray:
-        return self.impostor.columns("distance", self.grid)
+        return self.impostor.columns("distance", self.grid, self.weights)
+
+    @cached_property
+    def _far_by_row(self) -> RatesByRow | None:
+        """FAR of replicates, with equal rows stored once; None if the grid is a selection."""
+        if self.weights is None or not self._every_score or not len(self.grid):
+            return None
+        return self.impostor.by_row(self.grid, self.weights)
 
     @cached_property
     def _far_limits(self) -> RateCurve:
         return self._rate_curve(self.impostor, self._far)
 
-    def _rate_curve(self, attempts: AttemptsOfPeople, columns: np.ndarray) -> RateCurve:
-        return RateCurve.from_columns(columns, attempts.sample, self.options.confidence)
+    def _rate_curve(
+        self, attempts: AttemptsOfPeople, columns: np.ndarray, rates: np.ndarray | None = None
+    ) -> RateCurve:
+        if self.weights is not None:
+            return RateCurve.from_replicates(
+                columns, attempts.units, self.options.confidence, rates
+            )
+        return self.options.rate_curve(columns, attempts.sample)
 
     def curve(self, rank: int = 1) -> CurveLimits:
         """Return FAR and 1 - DIR at a rank, along the grid, with their limits."""
-        missed = 1 - self.genuine.up_to_rank(rank).columns("distance", self.grid)
-        errors = ErrorColumns(self._far, missed, self.has_failed)
+        errors = self._errors(rank)
         return CurveLimits(
             errors,
             self._every_score,
@@ -156,7 +197,7 @@ class SearchColumns:
 
     def cms(self, ranks: np.ndarray) -> np.ndarray:
         """Return CMS at increasing ranks, (ranks, columns); NaN at ranks whose CMS is unknown."""
-        rates = self.genuine.columns("rank", ranks.astype(np.float64))
+        rates = self.genuine.columns("rank", ranks.astype(np.float64), self.weights)
         return np.where((ranks <= self.highest_rank)[:, None], rates, np.nan)
 
     @cached_property
@@ -171,26 +212,57 @@ class SearchColumns:
     @stage("intervals of the curves")
     def limits(self, dataset: xr.Dataset) -> dict[str, Limits]:
         """Return the limits of an open-set result, at the ranks that tables show."""
+        limits_at = self._jackknife_limits if self.weights is None else self._replicate_limits
         dir_limits = np.full((2, *dataset["dir"].shape), np.nan)
         at_far_limits = np.full((2, *dataset["dir_at_far"].shape), np.nan)
         eer_limits = _UNKNOWN
         for rank in {*RANKS} & {*dataset["rank"].values[: self.highest_rank].tolist()}:
-            curve = self.curve(rank)
-            missed = 1 - dataset["dir"].values[:, rank - 1]
-            targets = dataset["far_target"].values
-            _, at_far = self.at_targets(curve, targets, dataset["dir_at_far"].values[:, rank - 1])
-            dir_limits[:, :, rank - 1] = _complement(curve.frr.limits_at(missed))
-            at_far_limits[:, :, rank - 1] = at_far
-            if rank == 1 and len(self.grid):
-                eers = corrected_to(float(dataset["eer"]), curve.curve.equal_error().eer)
-                eer_limits = curve.at_equal_error(eers)
+            limits = limits_at(rank, dataset)
+            dir_limits[:, :, rank - 1] = limits.dir
+            at_far_limits[:, :, rank - 1] = limits.dir_at_far
+            if rank == 1:
+                eer_limits = limits.eer
         return {
-            "far": self._far_limits.limits_at(dataset["far"].values),
+            "far": self._limits_of_far(dataset["far"].values),
             "frr": _complement((dir_limits[0, :, 0], dir_limits[1, :, 0])),
             "dir": (dir_limits[0], dir_limits[1]),
             "dir_at_far": (at_far_limits[0], at_far_limits[1]),
             "eer": eer_limits,
         }
+
+    def _limits_of_far(self, far: np.ndarray) -> Limits:
+        if self.weights is None:
+            return self._far_limits.limits_at(far)
+        columns = self._far if self._far_by_row is None else self._far_by_row.rates
+        return self._rate_curve(self.impostor, columns, far).limits_at(far)
+
+    def _jackknife_limits(self, rank: int, dataset: xr.Dataset) -> LimitsAtRank:
+        """Return the limits at a rank of `dataset`, which has the result at all ranks."""
+        curve = self.curve(rank)
+        missed = 1 - dataset["dir"].values[:, rank - 1]
+        targets = dataset["far_target"].values
+        _, at_far = self.at_targets(curve, targets, dataset["dir_at_far"].values[:, rank - 1])
+        eer_limits = _UNKNOWN
+        if rank == 1 and len(self.grid):
+            eers = corrected_to(float(dataset["eer"]), curve.curve.equal_error().eer)
+            eer_limits = curve.at_equal_error(eers)
+        return LimitsAtRank(_complement(curve.frr.limits_at(missed)), at_far, eer_limits)
+
+    def _replicate_limits(self, rank: int, dataset: xr.Dataset) -> LimitsAtRank:
+        """Return the limits at a rank of `dataset`, which has the result at all ranks."""
+        errors = self._errors(rank)
+        confidence = self.options.confidence
+        missed = 1 - dataset["dir"].values[:, rank - 1]
+        curve = self._rate_curve(self.genuine, errors.frr, missed)
+        targets = dataset["far_target"].values
+        detected = self._dir_at_targets(errors, targets, dataset["dir_at_far"].values[:, rank - 1])
+        eer_limits = _UNKNOWN
+        if rank == 1 and len(self.grid):
+            eers = corrected_to(float(dataset["eer"]), errors.equal_error().eer)
+            units = min(self.genuine.units, self.impostor.units)
+            eer_limits = percentile(eers, confidence, units)
+        at_far = percentile(detected, confidence, self.genuine.units)
+        return LimitsAtRank(_complement(curve.limits_at(missed)), at_far, eer_limits)
 
     def _dir_at_targets(
         self, errors: ErrorColumns, targets: np.ndarray, values: np.ndarray

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from bioeval.stats.limits import jackknife
+from bioeval.stats.limits import jackknife, quantiles
 
 #: The fewest people whom two systems must decide differently for a significant difference: with
 #: five, the most extreme outcome of a two-sided sign test has a probability of 2 / 2^5 = 6.25 %.
@@ -262,21 +262,6 @@ def _drawn_errors(
     below = (values - low) / normal
     above = (high - values) / normal
     return np.fmax(below, spread), np.fmax(above, spread)
-
-
-def quantiles(drawn: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Return quantiles over the last axis, (levels, ...), linear between values, without NaN."""
-    ordered = np.sort(drawn, axis=-1)  # NaN last
-    last = np.maximum((~np.isnan(ordered)).sum(axis=-1) - 1, 0)
-    position = np.multiply.outer(np.clip(levels, 0, 1), last)
-    below = np.floor(position).astype(np.int64)
-    above = np.minimum(below + 1, last)
-    # (levels, ...): the order statistics on both sides of each quantile.
-    first, second = (
-        np.moveaxis(np.take_along_axis(ordered, np.moveaxis(x, 0, -1), axis=-1), -1, 0)
-        for x in (below, above)
-    )
-    return first + (position - below) * (second - first)
 
 
 def letters_of(differ: np.ndarray, order: Sequence[int]) -> list[str]:

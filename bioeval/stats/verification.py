@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -26,15 +26,18 @@ from bioeval.stats.error_curves import (
     corrected_to,
     curve_measures,
 )
-from bioeval.stats.limits import Limits, RateCurve, Sample, student
+from bioeval.stats.limits import Limits, RateCurve, Sample, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.weighted_sums import (
+    AttemptsMade,
     AttemptsOfEach,
     QuadraticForms,
     by_subject,
     groups_of_people,
     kish,
+    linear_forms,
     rates_without_each,
+    ratio,
 )
 
 if TYPE_CHECKING:
@@ -249,7 +252,7 @@ _NO_COLUMNS = Columns(ErrorColumns(np.empty((0, 0)), np.empty((0, 0))), {})
 
 @dataclass
 class VerificationColumns:
-    """Verification without each person, and with people drawn again where that is asked for.
+    """Verification without each person, or with people drawn again, or both.
 
     Thresholds that a measure chooses are chosen anew in each column.
     """
@@ -258,10 +261,10 @@ class VerificationColumns:
     people: People
     options: IntervalMethod
     grid: CountedThresholds
-    counted_at: np.ndarray  # increasing distances: the layers of `persons` are between them
+    counted_at: np.ndarray  # increasing distances: the layers of `made` are between them
     genuine: GenuineAttempts
-    persons: AttemptsOfEach  # impostor attempts of each person, or group of people, by layer
-    without: Columns  # without each person, (..., 1 + people)
+    made: AttemptsMade  # impostor attempts of each person; of each group, by layer
+    without: Columns  # without each person, (..., 1 + people); empty if the method resamples
     replicates: Columns  # with people drawn again, (..., 1 + replicates); empty if nobody is drawn
     units: np.ndarray | None = None  # the unit with which each person is left out; None: alone
 
@@ -273,12 +276,12 @@ class VerificationColumns:
         options: IntervalMethod,
         measures: Sequence[CurveMeasure] | None = None,
         *,
-        drawn: bool = False,
+        drawn: bool | None = None,
     ) -> VerificationColumns:
         """Count the attempts of each person, and compute some measures or all.
 
-        People are left out in turn and, if `drawn`, drawn again. `verified` has its operating
-        points.
+        People are left out in turn, unless the method resamples them. People are `drawn` again; by
+        default, if the method resamples them. `verified` has its operating points.
         """
         people = verified.people
         # The limit of the EER bounds the limit of the AUC.
@@ -292,12 +295,17 @@ class VerificationColumns:
         counted_at = grid.with_genuine_rows
         drawn_at = counted_at
         weights = None
-        if drawn and units is None:
+        is_drawn = options.resamples if drawn is None else drawn
+        if is_drawn and units is None:
             weights = options.weights(people.number, people.no_person)
             if len(counted_at) * weights.shape[1] > MOST_DRAWN:
                 drawn_at = grid.thresholds
-        attempts = verified.attempts.impostor_attempts
-        made = AttemptsOfEach(people.no_person, len(counted_at) + 1, attempts, units)
+        made = AttemptsMade(people.number)
+        if options.resamples:
+            counted_at = drawn_at
+        else:
+            attempts = verified.attempts.impostor_attempts
+            made = AttemptsOfEach(people.no_person, len(counted_at) + 1, attempts, units)
         forms = None
         if weights is not None:
             layers = np.append(drawn_at.searchsorted(counted_at), len(drawn_at)).astype(np.int32)
@@ -306,15 +314,17 @@ class VerificationColumns:
         sinks = [made] if forms is None else [made, forms]
         genuine, failed = count_layers(verified, counted_at, *sinks)
 
-        without = _without_each(defined, grid, made, genuine, counted_at, failed)
-        replicates = _NO_COLUMNS
-        needed = [x for x in defined if x.scalar.quantile]
+        without = replicates = _NO_COLUMNS
+        if isinstance(made, AttemptsOfEach):
+            without = _without_each(defined, grid, made, genuine, counted_at, failed)
         if forms is not None:
             curve = ErrorColumns.weighted(forms, genuine, drawn_at, failed, grid.untied(drawn_at))
+            needed = [x for x in defined if options.resamples or x.scalar.quantile]
             values = grid.measured(needed, curve, drawn_at)
             replicates = Columns(curve.at_rows(drawn_at.searchsorted(grid.thresholds)), values)
-        elif drawn:
+        elif is_drawn:
             curve = without.curve.drawn(options.weights(groups)[:, 1:])
+            needed = [x for x in defined if x.scalar.quantile]
             replicates = Columns(curve, grid.measured(needed, curve, grid.thresholds))
         return cls(
             verified, people, options, grid, counted_at, genuine, made, without, replicates, units
@@ -336,6 +346,12 @@ class VerificationColumns:
         return np.bincount(unit, numbers)
 
     @property
+    def persons(self) -> AttemptsOfEach:
+        """The impostor attempts of each person, or group of people, who is left out."""
+        assert isinstance(self.made, AttemptsOfEach)
+        return self.made
+
+    @property
     def subjects(self) -> int:
         """The number of subjects with genuine attempts; 0 for a single subject."""
         return trials_of(self.people.count(self.genuine.person))
@@ -344,7 +360,7 @@ class VerificationColumns:
     def _samples(self) -> dict[AttemptClass, Sample]:
         people = ~self.people.no_person
         genuine_attempts = np.bincount(self.genuine.person, minlength=len(people))
-        probing, claimed = map(self.by_unit, self.persons.made[:, people])
+        probing, claimed = map(self.by_unit, self.made.made[:, people])
         sides = probing, claimed, probing + claimed
         of_probes, of_claimed, of_both = map(kish, sides)
         compared = self.verified.compared
@@ -357,19 +373,25 @@ class VerificationColumns:
             pairs = compared.pairs * max(of_probes / p * of_claimed / c, (of_both / b) ** 2)
             if self.units is not None:
                 pairs *= (self.sampled / max(int(np.count_nonzero(people)), 1)) ** 2
-        of_group = self.persons.shares(genuine_attempts)
+        shares: dict[AttemptClass, np.ndarray | None] = {"genuine": None, "impostor": None}
+        if isinstance(self.made, AttemptsOfEach):
+            of_group = self.made.shares(genuine_attempts)
+            shares = {
+                "genuine": of_group[of_group > 0],  # the columns of `_frr`
+                "impostor": self.made.impostor_shares,
+            }
         return {
             "genuine": Sample(
                 self._genuine_comparisons,
                 kish(self.by_unit(genuine_attempts[people])),
                 1,
-                of_group[of_group > 0],  # the columns of `_frr`
+                shares["genuine"],
             ),
             "impostor": Sample(
                 self._impostor_comparisons,
                 disjoint,
                 2,
-                self.persons.impostor_shares,
+                shares["impostor"],
                 most=max(pairs, disjoint),
             ),
         }
@@ -391,22 +413,21 @@ class VerificationColumns:
     @cached_property
     def curve(self) -> CurveLimits:
         """FAR and FRR at the `usual` thresholds, with their limits."""
-        return self._curve(self.options.confidence, one_sided=False)
+        return self._curve(self.options.rate_curve, self.options.confidence)
 
     def one_sided(self, confidence: float) -> CurveLimits:
         """Return the curve with one-sided limits of this confidence."""
-        return self._curve(confidence, one_sided=True)
+        limits = partial(RateCurve.from_columns, confidence=confidence, one_sided=True)
+        return self._curve(limits, confidence)
 
-    def _curve(self, confidence: float, *, one_sided: bool) -> CurveLimits:
-        limits = partial(
-            RateCurve.from_columns, confidence=confidence, raised=True, one_sided=one_sided
-        )
-        usual = self.without.curve.at_rows(self.grid.thresholds.searchsorted(self.grid.usual))
+    def _curve(self, limits: Callable[..., RateCurve], confidence: float) -> CurveLimits:
+        columns = self.replicates if self.options.resamples else self.without
+        usual = columns.curve.at_rows(self.grid.thresholds.searchsorted(self.grid.usual))
         return CurveLimits(
             usual,
             self.grid.every_score,
-            limits(usual.far, self._samples["impostor"]),
-            limits(self._frr, self._samples["genuine"]),
+            limits(usual.far, self._samples["impostor"], raised=True),
+            limits(self._frr, self._samples["genuine"], raised=True),
             confidence,
         )
 
@@ -415,16 +436,25 @@ class VerificationColumns:
         """FRR along the genuine scores alone, (points, columns)."""
         distance, person = self.genuine
         grid = grid_of(distance)
-        group = self.persons.group[person]
-        accepted = np.cumsum(by_subject(distance, group, grid, self.persons.groups + 1), axis=0)
-        mated = np.append(accepted[-1, :-1] > 0, False)
-        total = accepted.sum(axis=1)
-        gar = rates_without_each(accepted[:-1, mated], accepted[-1, mated], total[:-1], total[-1])
+        if self.options.resamples:
+            no_person = self.people.no_person
+            counts = by_subject(distance, person, grid, len(no_person))
+            weights = self.options.weights(len(no_person), no_person)
+            genuine_accepted = np.cumsum(linear_forms(counts, weights), axis=0)
+            gar = ratio(genuine_accepted[:-1], genuine_accepted[-1])
+        else:
+            group = self.persons.group[person]
+            accepted = np.cumsum(by_subject(distance, group, grid, self.persons.groups + 1), axis=0)
+            mated = np.append(accepted[-1, :-1] > 0, False)
+            total = accepted.sum(axis=1)
+            gar = rates_without_each(
+                accepted[:-1, mated], accepted[-1, mated], total[:-1], total[-1]
+            )
         return 1 - gar
 
     def limits(self) -> tuple[dict[str, Limits], list[Message]]:
         limits = {}
-        values = self.without.values
+        values = (self.replicates if self.options.resamples else self.without).values
         for measure in curve_measures():
             if measure.name in values:
                 limits[measure.name] = self._limits_of(measure)
@@ -446,6 +476,10 @@ class VerificationColumns:
         samples = self._samples
         confidence = self.options.confidence
         units = min(samples[x].units for x in measure.rate_of or samples)
+        if self.options.resamples:
+            values = measure.scalar.scaled(self.replicates.values[measure.name])
+            low, high = percentile(values, confidence, units)
+            return measure.scalar.unscaled(low), measure.scalar.unscaled(high)
         columns = self.without.values[measure.name]
         if len(measure.rate_of) == 2:
             return self.curve.at_equal_error(columns)

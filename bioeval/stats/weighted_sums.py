@@ -279,7 +279,30 @@ def by_subject(
     return counts.reshape(len(thresholds) + 1, number_of_subjects)
 
 
-class AttemptsOfEach:
+class AttemptsMade:
+    """A consumer of impostor counts: the attempts of each person."""
+
+    needs_pairs = True
+
+    def __init__(self, people: int):
+        #: Attempts of each person: as a probe, and as the person claimed.
+        self.made = np.zeros((2, people), dtype=np.int64)
+
+    def fresh(self) -> Self:
+        empty = copy(self)
+        empty.made = np.zeros_like(self.made)
+        return empty
+
+    def merge(self, other: Self) -> None:
+        self.made += other.made
+
+    def add(self, pairs: PairCounts) -> None:
+        people = pairs.probe_person, pairs.claimed_person
+        for attempts, person in zip(self.made, people, strict=True):
+            attempts += np.bincount(person, pairs.count, len(attempts)).astype(np.int64)
+
+
+class AttemptsOfEach(AttemptsMade):
     """A consumer of impostor counts: the attempts of each person, on either side, by layer.
 
     `group` has the index of each subject, or of the group of people with which the subject is left
@@ -292,8 +315,7 @@ class AttemptsOfEach:
     def __init__(
         self, no_person: np.ndarray, layers: int, attempts: int, units: np.ndarray | None = None
     ):
-        #: Attempts of each person: as a probe, and as the person claimed.
-        self.made = np.zeros((2, len(no_person)), dtype=np.int64)
+        super().__init__(len(no_person))
         self.group, self.groups = groups_of_people(no_person, units)
         self._all = np.zeros(layers, dtype=np.int64)  # attempts in each layer
         #: Attempts in which each group takes part; the last column is for no person. The table is
@@ -302,14 +324,13 @@ class AttemptsOfEach:
         self._each = np.zeros((layers, self.groups + 1), dtype)
 
     def fresh(self) -> Self:
-        empty = copy(self)
-        empty.made = np.zeros_like(self.made)
+        empty = super().fresh()
         empty._all = np.zeros_like(self._all)
         empty._each = np.zeros(self._each.shape, self._each.dtype)
         return empty
 
     def merge(self, other: Self) -> None:
-        self.made += other.made
+        super().merge(other)
         if self._all.any():
             self._each += other._each
         else:
@@ -317,9 +338,7 @@ class AttemptsOfEach:
         self._all += other._all
 
     def add(self, pairs: PairCounts) -> None:
-        people = pairs.probe_person, pairs.claimed_person
-        for attempts, person in zip(self.made, people, strict=True):
-            attempts += np.bincount(person, pairs.count, len(attempts)).astype(np.int64)
+        super().add(pairs)
         probe, claimed = self.group[pairs.probe_person], self.group[pairs.claimed_person]
         is_other_group = probe != claimed
         np.add.at(self._all, pairs.layer, pairs.count)

@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+import scipy.special
 import xarray as xr
 
 from bioeval.base.arguments import check_confidence, require_list, require_number
 from bioeval.base.errors import DataError, Message, NoResultError, ProtocolError, received
+from bioeval.base.kinds import Kind
 from bioeval.base.progress import stage, steps_reported
 from bioeval.counting.threshold_rules import TARGETS, PointsWanted, Rule
 from bioeval.counting.thresholds import require_values, to_internal, to_user
 from bioeval.counting.verification import verify
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Variables, dataset
-from bioeval.results.support import RuleOf, beyond_scores
+from bioeval.results.support import RuleOf, beyond_scores, people_with
 from bioeval.results.variables import Variable
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import knows_people, subject_pattern_of
 from bioeval.scores.provenance import Provenance
 from bioeval.showing.messages import sentence_about, warns_of_doubts
+from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.error_curves import EER
-from bioeval.stats.limits import RateCurve
+from bioeval.stats.limits import RateCurve, Sample
 from bioeval.stats.options import PEOPLE, IntervalMethod
 from bioeval.stats.verification import VerificationColumns
+from bioeval.stats.weighted_sums import by_subject, groups_of, rates_without_each
 
-# One-sided limits of FAR and FRR, by people, on which guarantees are based.
-
-#: Limits need at least this number of people who are left out in turn.
-FEWEST = 3
+# One-sided limits of a rate, and the number of people that settles whether it keeps a target.
 
 
 @dataclass(frozen=True)
@@ -49,29 +50,109 @@ class Judged:
         low, high = self.limits.limits_at(np.array(rate))
         return float(low), float(high)
 
-    @property
-    def _share(self) -> float:
-        """How many trials of the rule of 3, which is of 95 %, are asked for at the confidence."""
-        return math.log1p(-self.confidence) / math.log(0.05)
+    def is_shown(self, rate: float, target: float) -> bool:
+        """Whether the upper limit of a rate is at most a target, and the people support it."""
+        return self.limits_at(rate)[1] <= target and self.enough_for(target)
 
     def enough_for(self, target: float) -> bool:
-        """Whether there are the people, or pairs of people, that the rule of 3 asks for.
+        """Whether there are the people, or pairs of people, that the rule of 3 asks for."""
+        return (self.pairs or self.people) >= _least_trials(target, self.confidence)
 
-        The exact limit needs up to one in twenty fewer; the rule is asked, since tables and
-        messages on too few people go by it.
+    def least_people(self, target: float) -> int:
+        """Return the fewest people who show a target without an error, by the rule of 3."""
+        trials = _least_trials(target, self.confidence)
+        return people_with(trials) if self.pairs else trials
+
+    def people_to_settle(self, rate: float, target: float) -> float:
+        """Return about how many people are needed for a limit of the rate to reach a target.
+
+        NaN if no number is enough. With `a` times the people, there are `a` times as many effective
+        attempts (`a * a` times if attempts are of pairs of people), and counting two people twice
+        raises the rate by one `a`-th as much. The people tested are enough if, and only if, the
+        limit of their rate reaches the target.
         """
-        least = math.ceil(self._share * RuleOf(3) / target * (1 - 1e-12))
-        return (self.pairs or self.people) >= least
+        limits, people = self.limits, self.people
+        if not len(limits.trials) or not people:
+            return math.nan
+        # From one person to 10^9 people, as multiples of the people tested.
+        factors = np.geomspace(1 / people, 1e9 / people, 8001)
+        effective = float(np.interp(rate, limits.rate, limits.trials))
+        raised = float(np.interp(rate, limits.rate, limits.raised))
+        trials = effective * factors
+        if 0 < self.pairs <= effective:
+            trials = effective * factors**2
+        is_below = rate < target
+        # A limit is beyond the target if a beta distribution has enough of its mass before the
+        # target. The mass is cheap to compute for any number of trials; a quantile is not.
+        if is_below:
+            raised_rates = np.minimum(rate + (raised - rate) / factors, 1.0)
+            mass = _beta_mass(trials * raised_rates + 1, trials * (1 - raised_rates), target)
+            is_enough = mass >= self.confidence
+        else:
+            mass = _beta_mass(trials * rate, trials * (1 - rate) + 1, target)
+            is_enough = mass < 1 - self.confidence
+        not_enough = np.flatnonzero(~is_enough)
+        if not (is_enough[-1] and effective > 0):
+            return math.nan
+        needed = math.ceil(people * factors[not_enough[-1] + 1 if len(not_enough) else 0])
+        if is_below:
+            needed = max(needed, self.least_people(target))
+            is_settled = self.is_shown(rate, target)
+        else:
+            is_settled = self.limits_at(rate)[0] > target
+        return min(needed, people) if is_settled else max(needed, people + 1)
 
-    def high_said(self, rate: float, target: float) -> float:
-        """Return the upper limit; that of the rule of 3 if people are too few by this alone.
 
-        Of 12 people, 66 pairs without an error have the exact limit 4.44 % and 3 / 66 = 4.55 %.
-        """
-        high = self.limits_at(rate)[1]
-        if high > target or self.enough_for(target):
-            return high
-        return min(self._share * RuleOf(3) / (self.pairs or self.people), 1.0)
+def _least_trials(rate: float, confidence: float) -> int:
+    """Return how many independent trials without an error show a rate, by the rule of 3.
+
+    The rule is of 95 %: at another confidence, the trials grow as those of the exact limit do. The
+    exact limit needs up to one in twenty fewer; the rule is asked, since tables and messages on too
+    few people go by it.
+    """
+    share = math.log1p(-confidence) / math.log(0.05)
+    return math.ceil(share * RuleOf(3) / rate * (1 - 1e-12))
+
+
+def _beta_mass(a: np.ndarray, b: np.ndarray, rate: float) -> np.ndarray:
+    """Return the probability of a value up to a rate, of beta distributions.
+
+    All mass is at 0 if `a` is 0, and at 1 if `b` is 0.
+    """
+    mass = scipy.special.betainc(np.maximum(a, 1e-300), np.maximum(b, 1e-300), rate)
+    return np.where(a <= 0, 1.0, np.where(b <= 0, np.float64(rate >= 1), mass))
+
+
+# FAR and FRR with the one-sided limits, by people, on which guarantees are based.
+
+
+#: Limits need at least this number of people who are left out in turn.
+FEWEST = 3
+
+
+class Operating(NamedTuple):
+    """An operating point: a threshold and its rates."""
+
+    threshold: float  # a distance
+    next: float  # the nearest score that the threshold rejects
+    far: float
+    far_of_attempts: float  # FAR of all attempts, in place of a mean over people
+    frr: float
+
+
+@dataclass(frozen=True)
+class FarCurve:
+    """FAR along increasing thresholds, and its one-sided limits."""
+
+    judged: Judged
+    thresholds: np.ndarray  # float64 (k,): distances
+    far: np.ndarray  # float64 (k,)
+    loosest: Callable[[float], Operating]  # the loosest operating point with at most this FAR
+    impostors: int  # number of impostor attempts
+    over: str  # what the mean is over, in words
+    event: str  # what the rate is of, in words
+    fixed_gallery: bool = False  # whether people of the gallery are never left out
+    refusal: Message | None = None  # why nothing can be guaranteed, if nothing can
 
 
 class JudgedAttempts:
@@ -88,43 +169,73 @@ class JudgedAttempts:
 
         The `thresholds` of the user are counted as well.
         """
-        self._who = "people" if unit is None else f"values of {unit!r}"
+        self.confidence = confidence
+        self._unit = unit
         self.verified = verify(
             scores, wanted=PointsWanted(np.empty(0), np.empty((0, 3)), False), thresholds=thresholds
         )
         self.verified.find_points(symmetric=None, with_thresholds=False)
-        columns = VerificationColumns.count(self.verified, IntervalMethod(PEOPLE, unit=unit), [EER])
-        curve = columns.one_sided(confidence)
-        self.thresholds = columns.grid.usual  # float64 (k,): increasing distances
-        self.rates = curve.curve  # FAR and FRR at these thresholds
+        method = IntervalMethod(PEOPLE, unit=unit)
+        columns = VerificationColumns.count(self.verified, method, [EER])
+        self.curve = columns.one_sided(confidence)
         is_person = ~columns.people.no_person
-        self._sides = [columns.by_unit(x) > 0 for x in columns.persons.made[:, is_person]]
+        probing, claimed = (columns.by_unit(x) > 0 for x in columns.persons.made[:, is_person])
+        self._thresholds = columns.grid.usual
         genuine = np.bincount(columns.genuine.person, minlength=len(is_person))[is_person]
-        # People, or units of people, with impostor attempts, and with genuine attempts.
-        impostor_people = int(np.logical_or(*self._sides).sum())
-        genuine_people = int(np.count_nonzero(columns.by_unit(genuine)))
-        compared = self.verified.compared
-        pairs = 0 if compared is None else compared.pairs
-        self.far = Judged(curve.far, confidence, impostor_people, pairs)
-        self.frr = Judged(curve.frr, confidence, genuine_people)
+        # People, or units of people, with genuine attempts.
+        self.genuine_people = int(np.count_nonzero(columns.by_unit(genuine)))
+        self._impostor_people = int((probing | claimed).sum())  # people with impostor attempts
+        self._sides = (probing, claimed)
 
     @property
     def refusal(self) -> Message | None:
         """The message on too few people for limits of FAR, perhaps on one side; None if enough."""
+        who = "people" if self._unit is None else f"values of {self._unit!r}"
         people_on_smaller_side = int(min(x.sum() for x in self._sides))
-        if self.far.people < FEWEST:
-            who, people = f"{self._who} with impostor attempts", self.far.people
-        elif self.verified.scores.layout != "pairs" and people_on_smaller_side < FEWEST:
-            who, people = f"{self._who} on one side of the comparisons", people_on_smaller_side
-        else:
-            return None
-        return Message("too-few-people-to-resample", people=people, who=who, needed=FEWEST)
+        if self._impostor_people < FEWEST:
+            return too_few(self._impostor_people, f"{who} with impostor attempts")
+        if self.verified.scores.layout != "pairs" and people_on_smaller_side < FEWEST:
+            return too_few(people_on_smaller_side, f"{who} on one side of the comparisons")
+        return None
 
-    def loosest(self, far: float) -> tuple[float, float, float, float]:
-        """Return the loosest threshold, a distance, with at most this FAR.
+    @property
+    def far(self) -> Judged:
+        """FAR, a rate of pairs of people."""
+        compared = self.verified.compared
+        pairs = 0 if compared is None else compared.pairs
+        return Judged(self.curve.far, self.confidence, self._impostor_people, pairs)
 
-        The nearest score that it rejects, and its FAR and FRR, are returned as well.
-        """
+    @property
+    def frr(self) -> Judged:
+        """FRR, a rate of people."""
+        return Judged(self.curve.frr, self.confidence, self.genuine_people)
+
+    def rates(self, threshold: float) -> tuple[float, float]:
+        """Return FAR and FRR at a threshold, as a distance; NaN without an attempt of the class."""
+        attempts = self.verified.attempts
+        accepted, rejected = attempts.errors_at(threshold)
+        sizes = attempts.impostor_attempts, attempts.genuine_attempts
+        far, frr = (
+            x / number if number else math.nan
+            for x, number in zip((accepted, rejected), sizes, strict=True)
+        )
+        return far, frr
+
+    def far_curve(self) -> FarCurve:
+        """Return FAR along thresholds, by which a threshold is assured."""
+        rates = self.curve.curve
+        return FarCurve(
+            judged=self.far,
+            thresholds=self._thresholds,
+            far=rates.far[:, 0],
+            loosest=self._loosest,
+            impostors=self.verified.attempts.impostor_attempts,
+            over="impostor attempts",
+            event="of the impostor attempts are accepted",
+            refusal=self.refusal,
+        )
+
+    def _loosest(self, far: float) -> Operating:
         wanted = PointsWanted(np.array([far]), np.empty((0, 3)), False)
         attempts = verify(self.verified.scores, wanted=wanted).attempts
         frr = math.nan
@@ -136,11 +247,124 @@ class JudgedAttempts:
             _, largest = attempts.impostor.largest_below(first_beyond)
             threshold = np.fmax(largest, -np.inf).item()
         far_reached = attempts.errors_at(threshold)[0] / attempts.impostor_attempts
-        return threshold, float(attempts.next_scores(threshold)), far_reached, frr
+        following = float(attempts.next_scores(threshold))
+        return Operating(threshold, following, far_reached, far_reached, frr)
+
+
+def too_few(people: int, who: str) -> Message:
+    """Return the message that refuses data with too few people to leave one out."""
+    return Message("too-few-people-to-resample", people=people, who=who, needed=FEWEST)
+
+
+# Shares are added up in different orders: a mean that equals a rate may be above it by this much.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class SearchesOfOthers:
+    """Searches of a fixed gallery by people who are not enrolled; each person has equal weight."""
+
+    other: np.ndarray  # float64 (searches,): the nearest distance of each search
+    person: np.ndarray  # int64 (searches,): the person who searches
+    # float64 (mated searches,): distances of mates, infinite where a search failed or the mate is
+    # not at rank 1
+    genuine: np.ndarray
+
+    def far_curve(self, confidence: float) -> FarCurve:
+        """Return FAR along thresholds, a mean over people, with its one-sided limits."""
+        _, person = np.unique(self.person, return_inverse=True)
+        person = person.reshape(-1)
+        searches_of_person = np.bincount(person)
+        people = len(searches_of_person)
+        # The weight of a search is such that each person counts as 1.
+        weight = 1 / searches_of_person[person]
+        alarms = _FalseAlarms.from_searches(self, weight, people)
+        thresholds = grid_of(alarms.nearest)
+        columns = self._far_without_groups(thresholds, person, weight)
+        limits = RateCurve.from_columns(
+            np.clip(columns, 0.0, 1.0),
+            Sample(people, people, 1),
+            confidence,
+            raised=True,
+            one_sided=True,
+        )
+        population = "people who are not enrolled"
+        return FarCurve(
+            judged=Judged(limits, confidence, people),
+            thresholds=thresholds,
+            far=columns[:, 0],
+            loosest=alarms.loosest,
+            impostors=len(self.other),
+            over=population,
+            event="of the searches by people who are not enrolled raise a false alarm",
+            fixed_gallery=True,
+            refusal=too_few(people, population) if people < FEWEST else None,
+        )
+
+    def _far_without_groups(
+        self, thresholds: np.ndarray, person: np.ndarray, weight: np.ndarray
+    ) -> np.ndarray:
+        """Return FAR of all people and without each group, float64 (thresholds, 1 + groups).
+
+        `person` and `weight` (searches,) are the people, numbered from 0, and the weights.
+        """
+        group = groups_of(int(person.max(initial=-1)) + 1)
+        groups = int(group.max(initial=-1)) + 1
+        accepted_of_group = by_subject(self.other, group[person], thresholds, groups, weight)
+        people = np.bincount(group, minlength=groups).astype(np.float64)
+        return rates_without_each(accepted_of_group[:-1].cumsum(axis=0), people)
+
+
+class _FalseAlarms(NamedTuple):
+    """Searches of people who are not enrolled, in the order of their nearest distances."""
+
+    nearest: np.ndarray  # float64 (searches,)
+    far: np.ndarray  # float64 (searches,): FAR if the search and all before it are accepted
+    mates: np.ndarray  # float64: distances of mates in increasing order
+
+    @classmethod
+    def from_searches(cls, searches: SearchesOfOthers, weight: np.ndarray, people: int) -> Self:
+        order = np.argsort(searches.other, kind="stable")
+        far = np.minimum(np.cumsum(weight[order]) / max(people, 1), 1.0)
+        return cls(searches.other[order], far, np.sort(searches.genuine, kind="stable"))
+
+    def frr_at(self, threshold: float) -> float:
+        return float((~(self.mates <= threshold)).mean()) if len(self.mates) else math.nan
+
+    def _next_above(self, threshold: float) -> float:
+        """Return the first score above a threshold; infinity if there is none, and NaN for NaN."""
+        if math.isnan(threshold):
+            return threshold
+        following = (np.append(x, np.inf) for x in (self.mates, self.nearest))
+        return float(min(x[x.searchsorted(threshold, side="right")] for x in following))
+
+    def loosest(self, far: float) -> Operating:
+        nearest, mates = self.nearest, self.mates
+        # How many of the nearest distances may be accepted: all equal ones, or none of them.
+        is_last_of_equal = np.append(nearest[1:] != nearest[:-1], True)
+        allowed = np.flatnonzero(is_last_of_equal & (self.far <= far + _ROUNDING))
+        accepted = int(allowed[-1]) + 1 if len(allowed) else 0
+        next_false_accept = nearest[accepted] if accepted < len(nearest) else np.inf
+        # The threshold is the last score before the next false accept.
+        mates_before = mates[(mates < next_false_accept) & np.isfinite(mates)]
+        scores_before = [*nearest[:accepted][-1:], *mates_before[-1:]]
+        threshold = float(max(scores_before, default=-np.inf))
+        if not accepted and next_false_accept == -np.inf:
+            threshold = math.nan
+        return Operating(
+            threshold,
+            next=self._next_above(threshold),
+            far=float(self.far[accepted - 1]) if accepted else 0.0,
+            far_of_attempts=accepted / len(nearest) if accepted else 0.0,
+            frr=self.frr_at(threshold),
+        )
 
 
 # The FAR of the strictest threshold that is tried, as a fraction of the target.
 STRICTEST = 0.1
+
+# A message says that two kinds of FAR differ if they do by more than this fraction.
+_APART = 0.1
 
 #: The codes of messages that say why no threshold can be guaranteed.
 REFUSED = (
@@ -158,7 +382,7 @@ ASSURED: dict[str, Variable] = {
         label="assured threshold",
     ),
     "assured_far": Variable(
-        "FAR at the assured threshold",
+        "FAR at the assured threshold; in open-set identification, the mean over unenrolled people",
         "proportion",
         "FMR",
         label="{far} at the assured threshold",
@@ -171,6 +395,15 @@ ASSURED: dict[str, Variable] = {
         "FMR",
         label="upper limit of this {far}",
         detail="verbose",
+    ),
+    "assured_far_attempts": Variable(
+        "FAR at the assured threshold, over all attempts",
+        "proportion",
+        "FMR",
+        label="{far} at the assured threshold, of all attempts",
+        detail="verbose",
+        threshold="assured_threshold",
+        out_of="impostor_attempts",
     ),
     "assured_frr": Variable(
         "FRR at the assured threshold",
@@ -187,6 +420,20 @@ ASSURED: dict[str, Variable] = {
         label="{frr} that the assurance adds",
         detail="verbose",
     ),
+    "people_estimated": Variable(
+        "about how many people are needed to guarantee the target by a strict threshold, whose FAR "
+        "here is people_far; a looser one needs more",
+        "subjects",
+        label="people who suffice, about, but only for a much stricter threshold",
+        detail="verbose",
+    ),
+    "people_far": Variable(
+        "FAR of the threshold for which people_estimated is given",
+        "proportion",
+        "FMR",
+        label="{far} on these data at this much stricter threshold",
+        detail="verbose",
+    ),
     "assured_people": Variable(
         "people on whom the assured threshold rests",
         "subjects",
@@ -196,42 +443,109 @@ ASSURED: dict[str, Variable] = {
 }
 
 
-@stage("assured threshold")
-def assured_threshold(attempts: JudgedAttempts, target: float) -> tuple[Variables, Message | None]:
-    """Return the loosest threshold whose upper limit of FAR is at most the target.
+@dataclass(frozen=True)
+class Assured:
+    """An assured threshold; all numbers are NaN if the data guarantee none."""
 
-    All numbers are NaN if the data guarantee none; the message says why. Thresholds are in the
-    units of the scores.
+    curve: FarCurve
+    threshold: float = math.nan  # a distance
+    next: float = math.nan  # the nearest score that it rejects
+    far: float = math.nan
+    high: float = math.nan  # the upper limit of `far`
+    far_of_attempts: float = math.nan  # FAR of all attempts, in place of a mean over people
+    frr: float = math.nan
+    people_needed: float = math.nan  # about how many people guarantee the target strictly
+    far_of_strict: float = math.nan  # the FAR of the strict threshold that `people_needed` is for
+    refusal: Message | None = None  # why no threshold is guaranteed
+
+    def described(self, kind: Kind, frr: float) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return variables and attributes; `frr` is the FRR at the threshold by the rule."""
+        values = {
+            "assured_threshold": to_user(self.threshold, kind),
+            "assured_threshold_next": to_user(self.next, kind),
+            "assured_far": self.far,
+            "assured_far_high": self.high,
+            "assured_far_attempts": self.far_of_attempts,
+            "assured_frr": self.frr,
+            "frr_price": self.frr - frr,
+            "people_estimated": self.people_needed,
+            "people_far": self.far_of_strict,
+            "assured_people": self.curve.judged.people,
+        }
+        against = " against this gallery" if self.curve.fixed_gallery else ""
+        attrs = {
+            "assured_for": f"people like these{against}",
+            "assured_over": self.curve.over,
+        }
+        return values, attrs
+
+
+@stage("assured threshold")
+def assured_threshold(curve: FarCurve, target: float) -> Assured:
+    """Return the loosest threshold whose upper limit is at most the target."""
+    refusal = curve.refusal if curve.impostors else Message("no-impostor-attempts")
+    if refusal is not None:
+        return Assured(curve, refusal=refusal)
+    # About how many people guarantee the target by a strict threshold, whose FAR is a tenth of it;
+    # NaN if no number is enough.
+    people_needed, far_of_strict = math.nan, math.nan
+    strict = _strict_far(curve, target)
+    if strict < target:
+        people_needed = float(curve.judged.people_to_settle(strict, target))
+        far_of_strict = strict
+    assured = Assured(
+        curve,
+        people_needed=people_needed,
+        far_of_strict=far_of_strict,
+    )
+    largest_far = math.nan
+    if curve.judged.enough_for(target):
+        largest_far = curve.judged.limits.largest_rate(target)
+    loosest = None if math.isnan(largest_far) else curve.loosest(largest_far)
+    if loosest is None or not math.isfinite(loosest.threshold):
+        return replace(assured, refusal=_refusal(curve, target))
+    _, high = curve.judged.limits_at(loosest.far)
+    return replace(
+        assured,
+        threshold=loosest.threshold,
+        next=loosest.next,
+        far=loosest.far,
+        high=high,
+        far_of_attempts=loosest.far_of_attempts,
+        frr=loosest.frr,
+    )
+
+
+def _strict_far(curve: FarCurve, target: float) -> float:
+    """Return the largest FAR of the curve up to a tenth of the target, or the smallest above 0."""
+    rates = curve.far[(curve.far > 0) & np.isfinite(curve.thresholds)]
+    if not len(rates):
+        return 0.0
+    return float(rates[max(int(np.searchsorted(rates, STRICTEST * target, side="right")) - 1, 0)])
+
+
+def _refusal(curve: FarCurve, target: float) -> Message:
+    far = _strict_far(curve, target)
+    arguments: dict[str, Any] = {"far": far, "event": curve.event, "target": target}
+    if far >= target:
+        return Message("strictest-threshold-above-target", **arguments)
+    judged = curve.judged
+    people = {"confidence": judged.confidence, "people": judged.people}
+    population = curve.over if curve.fixed_gallery else "people"
+    high = _high_said(judged, far, target)
+    return Message("too-few-people-to-promise", **arguments, high=high, **people, over=population)
+
+
+def _high_said(judged: Judged, rate: float, target: float) -> float:
+    """Return the upper limit of a rate; that of the rule of 3 if people are too few by this alone.
+
+    Of 12 people, 66 pairs without an error have the exact limit 4.44 % and 3 / 66 = 4.55 %.
     """
-    kind, judged = attempts.verified.scores.kind, attempts.far
-    names = ("threshold", "threshold_next", "far", "far_high", "frr")
-    variables: Variables = {f"assured_{name}": math.nan for name in names}
-    variables["assured_people"] = judged.people
-    impostors = attempts.verified.attempts.impostor_attempts
-    refusal = attempts.refusal if impostors else Message("no-impostor-attempts")
-    if refusal is None:
-        # The largest FAR up to a tenth of the target, or the smallest above 0.
-        far = attempts.rates.far[:, 0]
-        strict, usable = 0.0, far[(far > 0) & np.isfinite(attempts.thresholds)]
-        if len(usable):
-            place = int(np.searchsorted(usable, STRICTEST * target, side="right"))
-            strict = float(usable[max(place - 1, 0)])
-        largest = judged.limits.largest_rate(target) if judged.enough_for(target) else math.nan
-        threshold = math.nan
-        if not math.isnan(largest):
-            threshold, following, far_reached, frr_reached = attempts.loosest(largest)
-        if math.isfinite(threshold):
-            high = judged.limits_at(far_reached)[1]
-            ends = to_user(threshold, kind), to_user(following, kind)
-            found = (*ends, far_reached, high, frr_reached)
-            variables |= {f"assured_{x}": y for x, y in zip(names, found, strict=True)}
-        elif strict >= target:
-            refusal = Message("strictest-threshold-above-target", far=strict, target=target)
-        else:
-            about = {"confidence": judged.confidence, "people": judged.people}
-            about |= {"high": judged.high_said(strict, target)}
-            refusal = Message("too-few-people-to-promise", far=strict, target=target, **about)
-    return variables, refusal
+    high = judged.limits_at(rate)[1]
+    if high > target or judged.enough_for(target):
+        return high
+    share = math.log1p(-judged.confidence) / math.log(0.05)
+    return min(share * RuleOf(3) / (judged.pairs or judged.people), 1.0)
 
 
 def kinds_of_people_absent(people: int) -> Message:
@@ -239,6 +553,32 @@ def kinds_of_people_absent(people: int) -> Message:
     if people <= RuleOf(3):
         return Message("kinds-of-people-absent")
     return Message("kinds-of-people-absent", share=RuleOf(3) / people, people=people)
+
+
+def remarks_on(assured: Assured, scores: Scores) -> list[Message]:
+    """Return the refusal; or remarks on the guarantee, if a threshold is guaranteed."""
+    if assured.refusal is not None:
+        return [assured.refusal]
+    remarks = [kinds_of_people_absent(assured.curve.judged.people)]
+    far, far_of_attempts = assured.far, assured.far_of_attempts
+    if abs(far - far_of_attempts) > _APART * max(far, far_of_attempts):
+        rates = {"far_of_means": far, "far_of_attempts": far_of_attempts}
+        population = assured.curve.over
+        remarks.append(Message("unequal-numbers-of-templates", **rates, over=population))
+    if scores.is_derived:
+        remarks.append(Message("assurance-of-derived-scores", origin=scores.origin))
+    return remarks
+
+
+def check_assurance(assure: Any, rule: Any) -> float:
+    """Return the confidence of an assured threshold, or raise :class:`DataError`."""
+    confidence = check_confidence(assure, "assure")
+    if rule.name != "far" or not 0 < rule.values[0] < 1:
+        raise DataError(
+            f"`target` is {rule}; what can be assured is a FAR above 0 and below 1, "
+            "such as far=0.01"
+        )
+    return confidence
 
 
 def require_named_people(scores: Scores, purpose: str) -> None:
@@ -258,6 +598,10 @@ def require_named_people(scores: Scores, purpose: str) -> None:
 
 
 # Whether data show, refute or leave open that a rate is at most a number.
+
+
+#: If more people than this are needed, a message names no number.
+_MOST_TO_SETTLE = 100_000
 
 
 def _rate_and_limits(rate: str, iso_term: str) -> dict[str, Variable]:
@@ -299,6 +643,12 @@ PROMISE = {
         label="verdict",
     ),
     "people": Variable("number of people", "subjects", dims=("promise",), label="people"),
+    "people_to_settle": Variable(
+        "about how many people would decide the promise at this rate",
+        "subjects",
+        dims=("promise",),
+        label="people to settle it, about",
+    ),
     "interval_for": Variable(
         "population that the limits are for", dims=("promise",), label="limits for"
     ),
@@ -346,6 +696,8 @@ def check_promise(
           ``"open"``
         - ``promised``: the rate
         - ``people``
+        - ``people_to_settle``: about how many people would settle the promise at the observed rate,
+          NaN where no number does
 
         The other variables are ``threshold``, and each rate that is promised with its limits,
         ``far``, ``far_low`` and ``far_high``, or ``frr``, ``frr_low`` and ``frr_high``, over all
@@ -398,57 +750,76 @@ def check_promise(
     distance = float(to_internal(np.array([threshold]), scores.kind)[0])
     with steps_reported():
         attempts = JudgedAttempts(scores, confidence, np.array([threshold]), unit)
-    counted = attempts.verified.attempts
-    accepted, rejected = counted.errors_at(distance)
-    far = accepted / counted.impostor_attempts if counted.impostor_attempts else math.nan
-    frr = rejected / counted.genuine_attempts if counted.genuine_attempts else math.nan
-    beyond = beyond_scores(threshold, far, frr, float(counted.next_scores(distance)))
+        far, frr = attempts.rates(distance)
+    following = float(attempts.verified.attempts.next_scores(distance))
+    beyond = beyond_scores(threshold, far, frr, following)
     for message in beyond:
         if message.arguments["outside"]:
             raise NoResultError(f"nothing can be guaranteed: {sentence_about(message)}")
     judged: dict[str, tuple[float, Judged]] = {}  # the rate at the threshold, and its limits
     for name in dict.fromkeys(x.name for x in rules):
-        if name == "frr" and attempts.frr.people < FEWEST:
+        if name == "frr" and attempts.genuine_people < FEWEST:
             who = "people" if unit is None else f"values of {unit!r}"
             raise ProtocolError(
-                f"there are only {attempts.frr.people} {who} with genuine attempts; at "
+                f"there are only {attempts.genuine_people} {who} with genuine attempts; at "
                 f"least {FEWEST} are needed"
             )
         if name == "far" and attempts.refusal is not None:
             raise ProtocolError(f"FAR cannot be assured: {sentence_about(attempts.refusal)}")
         judged[name] = (far, attempts.far) if name == "far" else (frr, attempts.frr)
+    verdicts = [_Verdict.of_rule(rule, *judged[rule.name]) for rule in rules]
 
     variables: Variables = {"threshold": threshold, "promised": [x.values[0] for x in rules]}
     for promised, (rate, limits) in judged.items():
         low, high = limits.limits_at(rate)
         variables |= {promised: rate, f"{promised}_low": low, f"{promised}_high": high}
-
-    # The verdict on each promise.
-    verdicts, people, messages = [], [], list[Message]()
-    for rule in rules:
-        (rate, limits), target = judged[rule.name], rule.values[0]
-        low, high = limits.limits_at(rate)
-        said = limits.high_said(rate, target)
-        about: dict[str, Any] = {"rate": rule.name, "promise": target}
-        about |= {"threshold": threshold, "confidence": confidence}
-        if high <= target and limits.enough_for(target):
-            verdicts.append("shown")
-            messages.append(Message("promise-kept", **about, high=said))
-        elif low > target:
-            verdicts.append("refuted")
-            messages.append(Message("promise-not-kept", **about, low=low))
-        else:
-            verdicts.append("open")
-            messages.append(Message("promise-open", **about, low=low, high=said))
-        people.append(limits.people)
-    variables |= {"verdict": verdicts, "people": people}
-    variables["interval_for"] = ["new people"] * len(rules)
-    messages += beyond
-    if "shown" in verdicts:
-        messages.append(kinds_of_people_absent(max(people)))
+    variables |= {
+        "verdict": [x.verdict for x in verdicts],
+        "people": [x.people for x in verdicts],
+        "people_to_settle": [x.people_to_settle for x in verdicts],
+        "interval_for": ["new people"] * len(verdicts),
+    }
+    about: dict[str, Any] = {"threshold": threshold, "confidence": confidence}
+    messages = [*(x.message(about) for x in verdicts), *beyond]
+    if any(x.verdict == "shown" for x in verdicts):
+        messages.append(kinds_of_people_absent(max(x.people for x in verdicts)))
     attrs = about_attrs(Provenance.from_scores(scores), "promise", "promise", messages)
     attrs |= {"confidence": confidence, "interval_method": "people", "limits": "one-sided"}
     attrs["interval_unit"] = unit or "people"
     attrs["chosen_on"] = "given"
     coordinates = {"promise": np.array([str(rule) for rule in rules])}
     return dataset(variables, PROMISE, coordinates, attrs)
+
+
+class _Verdict(NamedTuple):
+    """Whether data show that a rate is at most a number."""
+
+    rule: Rule  # the promise
+    verdict: Literal["shown", "refuted", "open"]
+    low: float  # the lower one-sided limit of the rate
+    high: float  # the upper one-sided limit
+    people: int  # number of people
+    people_to_settle: float  # about how many people would settle the promise
+
+    @classmethod
+    def of_rule(cls, rule: Rule, rate: float, limits: Judged) -> Self:
+        target = rule.values[0]
+        low, high = limits.limits_at(rate)
+        verdict: Literal["shown", "refuted", "open"] = "open"
+        if limits.is_shown(rate, target):
+            verdict = "shown"
+        elif low > target:
+            verdict = "refuted"
+        people_to_settle = limits.people_to_settle(rate, target)
+        said = _high_said(limits, rate, target)
+        return cls(rule, verdict, low, said, limits.people, people_to_settle)
+
+    def message(self, about: dict[str, Any]) -> Message:
+        about = {"rate": self.rule.name, "promise": self.rule.values[0], **about}
+        if self.verdict == "shown":
+            return Message("promise-kept", **about, high=self.high)
+        if self.verdict == "refuted":
+            return Message("promise-not-kept", **about, low=self.low)
+        if self.people_to_settle <= _MOST_TO_SETTLE:
+            about["people_to_settle"] = int(self.people_to_settle)
+        return Message("promise-open", **about, low=self.low, high=self.high)

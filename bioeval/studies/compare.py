@@ -37,6 +37,7 @@ from bioeval.base.errors import (
     Message,
     ProtocolError,
     backquoted,
+    counted,
     enumerated,
     message_attrs,
     messages_of,
@@ -91,7 +92,7 @@ from bioeval.showing.text import Text, labelled
 from bioeval.stats.aggregate import attrs_of_interval
 from bioeval.stats.error_curves import curve_measures
 from bioeval.stats.limits import student
-from bioeval.stats.options import PEOPLE, IntervalMethod, required_interval
+from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
 from bioeval.stats.search_attempts import FEWEST
 from bioeval.stats.search_columns import SearchColumns
 from bioeval.stats.simultaneous import Differences, discordant, holm, least_discordant
@@ -127,6 +128,18 @@ AT_THRESHOLD = {
     for name in ("frr", "far")
 }
 
+#: The same rates, each system at a threshold of its own.
+AT_THRESHOLDS = {
+    f"{name}_at_thresholds": replace(
+        VARIABLES[name],
+        name=f"{name}_at_thresholds",
+        label=f"{{{name}}} at the threshold of each system",
+        dims=(),
+        threshold="",
+    )
+    for name in ("frr", "far")
+}
+
 #: CMS at a rank.
 CMS_AT_RANK = replace(VARIABLES["cms"], label="{cms}({rank})")
 
@@ -143,6 +156,7 @@ _NUMBERS: dict[str, tuple[str, float | None]] = {
     **dict.fromkeys(("cms", "cmc"), ("a rank", 5)),
     "dir": ("a rank", None),  # of results over folds
     **dict.fromkeys(AT_THRESHOLD, ("a threshold", 0.5)),
+    **dict.fromkeys(AT_THRESHOLDS, ("a threshold for each system", 0.5)),
 }
 
 # Number of groups of people: a function of the scores is computed anew without each group.
@@ -226,9 +240,6 @@ COMPARISON = {
 }
 
 
-#: The method of limits of differences of quantiles, for which people are drawn again.
-BOOTSTRAP = "subject-bootstrap"
-
 #: The population that limits hold for, if people are left out as probes and in the gallery.
 NEW_PEOPLE = "new people"
 
@@ -279,6 +290,8 @@ def compare(
         - ``"far_at_frr=0.01"``, ``"eer_hull"``, ``"min_dcf=0.01"`` (at a prior),
           ``"frr_at_threshold=0.4"``, ``"far_at_threshold=0.4"``, and the best values of
           :func:`bioeval.scalar`
+        - ``"frr_at_thresholds=0.4:7.2"``, ``"far_at_thresholds=0.4:7.2"``: a threshold for each
+          system, in their order
         - ``"recognition_rate"``, ``"dir_at_far=0.01"``
         - with a protocol: ``"cmc=10"`` and the means over queries
         - a :class:`bioeval.Measure`, or a function of scores that returns a number of which less is
@@ -421,11 +434,18 @@ def compare(
         )
     wanted = WantedMeasures.parse(measures, far_numbers, frr_numbers, retrieval=rules is not None)
 
-    def measure(scores: Scores) -> MeasuredSystem:
+    def measure(scores: Scores, place: int) -> MeasuredSystem:
         if rules is not None:
             return by_queries(scores, rules, wanted, method)
-        return by_attempts(scores, wanted, search, method)
+        return by_attempts(scores, wanted, search, method, place)
 
+    by_name = _by_name(a, b)
+    for x in wanted.chosen or ():
+        if x.thresholds and len(x.thresholds) != len(by_name):
+            raise DataError(
+                f"`measures` has {counted(len(x.thresholds), 'thresholds')} in {x.name} for "
+                f"{counted(len(by_name), 'systems')}; expected a threshold for each system"
+            )
     with rows_reported():
         at_one_threshold = any(wanted.numbers(name) for name in AT_THRESHOLD)
         systems = _measure_all(by_name, measure, rules, protocol, at_one_threshold)
@@ -467,6 +487,14 @@ def compare(
         "systems_compared": len(systems.measured),
         "least_discordant": least_discordant(method.confidence),
     }
+    names = [*systems.measured]
+    chosen = {x.thresholds: None for x in wanted.chosen or () if x.thresholds}
+    texts = (
+        ", ".join(f"{name} {x:.12g}" for name, x in zip(names, thresholds, strict=True))
+        for thresholds in chosen
+    )
+    if words := "; ".join(texts):
+        attrs["thresholds_of_systems"] = words
     messages = [*wanted.notes(), *_messages(systems, wanted, {x.name for x in compared}, method)]
     comparison = comparison_dataset(list(systems.measured), compared, attrs, messages)
     if measures is not None or far_targets is not None:
@@ -530,7 +558,7 @@ class _MeasuredSystems(NamedTuple):
 
 def _measure_all(
     systems: Mapping[str, System],
-    measure: Callable[[Scores], MeasuredSystem],
+    measure: Callable[[Scores, int], MeasuredSystem],
     rules: Convention | None,
     protocol: Any,
     at_one_threshold: bool,
@@ -552,7 +580,7 @@ def _measure_all(
         fingerprints: list[str] = []
         names_of: dict[Message, list[str]] = {}
         numbers_left_out: dict[str, dict[str, int]] = {}
-        for name, system in systems.items():
+        for place, (name, system) in enumerate(systems.items()):
             try:
                 scores = system() if callable(system) and not isinstance(system, Scores) else system
                 if not isinstance(scores, Scores):
@@ -580,7 +608,7 @@ def _measure_all(
                 if not is_complete:
                     continue
                 with rows_reported_to(reporter()):
-                    measured[name] = measure(scores)
+                    measured[name] = measure(scores, place)
                 messages = [*notes_on_scores(scores), *measured[name].messages]
                 if rules is not None:
                     about = Candidates(scores, rules).about()
@@ -653,6 +681,7 @@ class Wanted(NamedTuple):
     name: str
     at: float | None = None  # its target, prior, threshold or rank
     function: Measure | None = None  # a measure of scores, None of all other measures
+    thresholds: tuple[float, ...] = ()  # a threshold for each system
 
 
 def _wanted(measure: Any, known: Sequence[str]) -> Wanted:
@@ -690,6 +719,16 @@ def _wanted(measure: Any, known: Sequence[str]) -> Wanted:
                 f"`measures` has {name}, which needs {noun}; expected as in {name}={example}"
             )
         return Wanted(name)
+    if name in AT_THRESHOLDS:
+        try:
+            thresholds = tuple(map(float, number.split(":")))
+        except ValueError:
+            thresholds = ()
+        if not thresholds or not np.isfinite(thresholds).all():
+            raise DataError(
+                f"`measures` has {received(text)}; expected {noun} behind =, as in {name}=0.4:7.2"
+            )
+        return Wanted(name, thresholds=thresholds)
     is_percentage = number.endswith("%")
     try:
         value = float(number.removesuffix("%")) / (100 if is_percentage else 1)
@@ -735,7 +774,7 @@ class WantedMeasures:
             measures = [measures]
         names = ["cmc", *QUERY_MEANS]
         if not retrieval:
-            names = [*(x.name for x in curve_measures()), *AT_THRESHOLD]
+            names = [*(x.name for x in curve_measures()), *AT_THRESHOLD, *AT_THRESHOLDS]
             names += IDENTIFICATION
         chosen = [_wanted(measure, names) for measure in measures]
         if not chosen:
@@ -776,18 +815,23 @@ class WantedMeasures:
         """Return the targets, thresholds or ranks at which a measure is asked for, in order."""
         return [x.at for x in self.chosen or () if x.name == name and x.at is not None]
 
+    def of_system(self, place: int) -> dict[str, float]:
+        """Return the threshold of a system by each measure at a threshold of each system."""
+        return {x.name: x.thresholds[place] for x in self.chosen or () if x.thresholds}
+
     def notes(self) -> list[Message]:
         """Return a message on each threshold at which only one of FRR and FAR is compared."""
-        rates: dict[float | None, set[str]] = {}
+        rates: dict[tuple[Any, ...], list[str]] = {}
         for x in self.chosen or ():
-            if x.name in AT_THRESHOLD:
-                rates.setdefault(x.at, set()).add(x.name)
+            if x.name in AT_THRESHOLD or x.name in AT_THRESHOLDS:
+                rates.setdefault((x.at, x.thresholds), []).append(x.name)
         notes = []
-        for at, names in rates.items():
-            if len(names) == 1:
-                rate, _, end = names.pop().partition("_")
+        for (at, thresholds), names in rates.items():
+            if len({*names}) == 1:
+                rate, _, end = names[0].partition("_")
                 other = "far" if rate == "frr" else "frr"
-                about = {"rate": rate, "other": other, "measure": f"{other}_{end}={at:.12g}"}
+                numbers = ":".join(f"{x:.12g}" for x in thresholds or (at,))
+                about = {"rate": rate, "other": other, "measure": f"{other}_{end}={numbers}"}
                 notes.append(Message("one-rate-at-threshold", **about))
         return notes
 
@@ -811,11 +855,13 @@ def by_attempts(
     wanted: WantedMeasures,
     search: OpenSet,
     interval: IntervalMethod,
+    place: int = 0,
 ) -> MeasuredSystem:
     """Measure verification, identification and functions of scores, as far as they are defined."""
     require_all_scores(scores)
     verifying = searching = None
-    names = (*(x.name for x in curve_measures()), *AT_THRESHOLD)
+    names = (*(x.name for x in curve_measures()), *AT_THRESHOLD, *AT_THRESHOLDS)
+    own_thresholds = wanted.of_system(place)
     if scores.kind != "order" and wanted.asks(*names):
         priors = sorted(set(wanted.numbers("min_dcf")))
         points = PointsWanted(
@@ -825,7 +871,8 @@ def by_attempts(
             frr_targets=wanted.frr_targets,
             optima=best_values(),
         )
-        thresholds = np.unique([x for name in AT_THRESHOLD for x in wanted.numbers(name)])
+        at_one = [x for name in AT_THRESHOLD for x in wanted.numbers(name)]
+        thresholds = np.unique([*at_one, *own_thresholds.values()])
         verifying = Verified(
             scores, wanted=points, thresholds=thresholds if len(thresholds) else None
         )
@@ -856,7 +903,9 @@ def by_attempts(
     messages: list[Message] = []
     with threads_for(scores):
         if verifying:
-            of_task, messages_of_task = _measured_verification(verifying, wanted, interval)
+            of_task, messages_of_task = _measured_verification(
+                verifying, wanted, interval, own_thresholds
+            )
             measures += of_task
             messages += messages_of_task
             attempts += [verifying.attempts.genuine_attempts, verifying.attempts.impostor_attempts]
@@ -907,6 +956,7 @@ def _measured_verification(
     verified: Verified,
     wanted: WantedMeasures,
     interval: IntervalMethod,
+    own_thresholds: Mapping[str, float],
 ) -> tuple[list[SystemMeasure], list[Message]]:
     """Return the measures of verification, and messages on them.
 
@@ -974,7 +1024,8 @@ def _measured_verification(
             )
 
     # Rates at thresholds that are given.
-    for name, threshold in ((x, y) for x in AT_THRESHOLD for y in wanted.numbers(x)):
+    at = [(x, y, {"threshold": y}) for x in AT_THRESHOLD for y in wanted.numbers(x)]
+    for name, threshold, places in [*at, *((x, y, {}) for x, y in own_thresholds.items())]:
         is_frr = name.startswith("frr")
         distance = float(to_internal(np.array([threshold]), verified.scores.kind)[0])
         far, frr = counted.at_threshold(distance)
@@ -986,10 +1037,10 @@ def _measured_verification(
         messages += beyond_scores(threshold, float(far[0]), float(frr[0]), *following)
         measures.append(
             SystemMeasure(
-                scalar=AT_THRESHOLD[name],
+                scalar={**AT_THRESHOLD, **AT_THRESHOLDS}[name],
                 columns=columns,
                 limits=(float(low), float(high)),
-                places={"threshold": threshold},
+                places=places,
                 own=rejects if is_frr else NONE,
                 shared=NONE if is_frr else accepts,
             )

@@ -50,6 +50,7 @@ def answers_of_study(
     `rates` are the rates of all data and of the test parts; `messages` are all messages of a study.
     With `unshown`, the message that training parts are too small, nothing is said of new people.
     """
+    task = "identification" if "unenrolled_people" in study else ""
     answers = _thresholds(study, rates, rule, [x for x in messages if not x.about], unshown)
     test_rates = rates.sel(part="test")
     far = float(test_rates["far"])
@@ -66,7 +67,7 @@ def answers_of_study(
                 **({"low": low} if low <= target else {}),
             )
         ]
-    return answers
+    return [Message(x.code, **x.arguments, task=task) if task else x for x in answers]
 
 
 def _thresholds(
@@ -94,8 +95,14 @@ def _thresholds(
     if unshown is None:
         on_new = _expected(study, rates.sel(part="test"), rule, messages)
     if refusal := next((by_code[x] for x in REFUSED if x in by_code), None):
+        people: dict[str, float] = {}
+        if refusal.code == "too-few-people-to-promise" and study["people_estimated"].notnull():
+            people = {
+                "people": int(study["people_estimated"]),
+                "people_far": float(study["people_far"]),
+            }
         return [
-            Message("no-threshold-promised", why=refusal),
+            Message("no-threshold-promised", why=refusal, **people),
             threshold_accepts(study, "Without assurance", **on_new),
         ]
     if "assured_threshold" in study:

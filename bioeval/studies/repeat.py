@@ -365,7 +365,7 @@ def repeat(
         - Identification has the size of each gallery, ``gallery_templates`` and
           ``gallery_subjects``.
         - The attributes say what was done: the data, the rules of each task, and the splitter with
-          its seed, as a call.
+          its seed; :func:`bioeval.partition.splitter_of` returns this splitter.
         - A number that a partition lacks, such as CMS at a rank beyond its gallery, is NaN, and
           counts are float64 then; other dtypes are as in :func:`evaluate`.
         - Without `curves`, ``rank`` has the ranks that the card reports. With `curves`, all

@@ -4,31 +4,39 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base.arguments import check_confidence, require_integer
+from bioeval.base.arguments import chosen_task, require_integer
 from bioeval.base.errors import (
     DataError,
     Message,
+    ProtocolError,
     counted,
     message_attrs,
     messages_of,
 )
+from bioeval.base.kinds import Kind
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
+from bioeval.counting.identification import Searches, claims_lost, search
+from bioeval.counting.operating_points import Attempts
 from bioeval.counting.threshold_rules import (
+    ChosenThreshold,
     PointsWanted,
     Rule,
     choose,
     no_such_threshold,
 )
-from bioeval.counting.thresholds import require_values
+from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import verify
+from bioeval.protocol.fields import RankUnit
+from bioeval.protocol.tasks import OpenSet
 from bioeval.results.attributes import STUDY_PARTS, THRESHOLD_STUDY, about_attrs, tree_of
 from bioeval.results.dataset import Variables, dataset, threshold_with_next, variables_over
 from bioeval.results.support import RULES, beyond_scores, people_with
@@ -40,65 +48,102 @@ from bioeval.results.variables import (
     Variable,
     entries,
 )
+from bioeval.scores.distances import FusionRule, by_closeness, require_use_of_fusion
 from bioeval.scores.matrix import Scores, require_scores, require_subjects
-from bioeval.scores.people import ComparedPeople, knows_people, subject_pattern_of
+from bioeval.scores.people import ComparedPeople, knows_people, people_of_probes, subject_pattern_of
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.sampled import is_symmetric
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.aggregate import aggregate
-from bioeval.stats.options import PEOPLE, IntervalMethod, required_interval
+from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval
 from bioeval.studies.assurance import (
     ASSURED,
+    Assured,
     JudgedAttempts,
+    SearchesOfOthers,
     assured_threshold,
-    kinds_of_people_absent,
+    check_assurance,
+    remarks_on,
     require_named_people,
 )
 from bioeval.studies.folds.cross_evaluate import cross_evaluate
+from bioeval.studies.folds.folds import (
+    FoldOptions,
+    Searched,
+    ThresholdTask,
+    fold_of_searches,
+    stacked,
+)
+from bioeval.studies.folds.results import fold_dataset
+from bioeval.studies.folds.splits import Samples, SamplesToDivide, SplitPlan
 from bioeval.studies.judged_threshold import answers_of_study, new_people, rates_at
 
-# The people that a target needs, and the people that the data have.
+# The people that a target of a threshold study needs, and the people that the data have.
 
 
 class StudyPeople(NamedTuple):
     """The people and impostor attempts that decide whether data support a target."""
 
-    subjects: int  # number of people; 0 if unknown
+    subjects: int  # number of people, of searches only those not enrolled; 0 if unknown
     impostors: int  # number of impostor attempts; each pair of a symmetric matrix counts once
-    compared: ComparedPeople | None  # None if people are unknown
+    compared: ComparedPeople | None = None  # None of searches, and if people are unknown
+    is_search: bool = False  # whether people who are not enrolled search a gallery
 
     def limit(self, rule: Rule) -> bool:
         """Whether the number of people limits the targets of a rule."""
-        is_of_people = rule.name == "frr" and self.subjects > 0
+        is_of_people = rule.name == "frr" and self.subjects > 0 and not self.is_search
         return (rule.name == "far" or is_of_people) and rule.values[0] > 0
 
+    def in_pairs(self, rule: Rule) -> bool:
+        """Whether the rate of a rule is of pairs of people."""
+        return rule.name == "far" and not self.is_search
+
     def independent(self, rule: Rule) -> int:
-        """Return the number of independent trials of a rule's rate: of FAR, pairs of people."""
-        if rule.name != "far":
+        """Return the number of independent trials of the rate of a rule."""
+        if not self.in_pairs(rule):
             return self.subjects
         pairs = self.impostors if self.compared is None else self.compared.pairs
         return min(self.impostors, pairs)
 
+    def in_words(self) -> dict[str, str]:
+        """Return the attribute with the number of people, empty if unknown."""
+        if not self.subjects:
+            return {}
+        text = counted(self.subjects, "people" if self.compared else "people who are not enrolled")
+        if self.compared is not None:
+            text += f", {counted(self.compared.pairs, 'pairs of people')}"
+        return {"people_here": text}
 
-def needs_of(
-    people: StudyPeople, rule: Rule, *, is_assured: bool
-) -> tuple[Variables, list[Message]]:
-    """Return the people that a target needs, over the rules of 3 and 30, and a message on a lack.
 
-    There are no variables unless the number of people limits the targets of the rule. `is_assured`
-    says whether there is an assured threshold besides the threshold by the rule.
+class Needs(NamedTuple):
+    """What a target needs, over the rules of 3 and 30, and a message if the data have too few."""
+
+    variables: Variables  # empty unless the rule has a target that the number of people limits
+    messages: list[Message]  # at most one
+
+    @property
+    def are_shown(self) -> bool:
+        """Whether the data can show the target."""
+        return all(message.code != "target-not-shown" for message in self.messages)
+
+
+def needs_of(people: StudyPeople, rule: Rule, *, is_assured: bool) -> Needs:
+    """Return the people that a target needs and lacks.
+
+    `is_assured` says whether there is an assured threshold besides the threshold by the rule.
     """
     if not people.limit(rule):
-        return {}, []
+        return Needs({}, [])
     rate = rule.name
     target = float(rule.values[0])
+    in_pairs = people.in_pairs(rule)
     independent = people.independent(rule)
 
     # The variables, over the rules of 3 and 30.
     numbers = [rule_of.attempts_for(target) for rule_of in RULES]
     needed: Variables = {}
     if people.subjects:
-        needed["subjects_needed"] = numbers if rate == "frr" else [*map(people_with, numbers)]
+        needed["subjects_needed"] = [*map(people_with, numbers)] if in_pairs else numbers
     if rate == "far":
         needed["impostors_needed"] = numbers
         needed["impostors_missing"] = [max(0, number - independent) for number in numbers]
@@ -107,19 +152,12 @@ def needs_of(
     # The message on the first rule that the data do not fulfil.
     error = {"far": "false accept", "frr": "false reject"}[rate]
     about: dict[str, Any] = {"rate": rate, "target": target}
-    compared = people.compared
     for rule_of, number in zip(RULES, numbers, strict=True):
         if rule_of.supports(target, independent):
             continue
-        about["needed"] = {"people": number}
-        if rate == "far":
-            about["needed"] = {"impostor attempts": number}
-            if compared is not None and compared.pairs <= people.impostors:
-                more_people = people_with(number)
-                about["needed"] = {"people": more_people} if more_people > compared.number else {}
-                about["needed"] |= {"pairs of people": number}
+        about["needed"] = _needed_by_unit(people, number, in_pairs=in_pairs)
         if rule_of == 3:
-            return needed, [Message("target-not-shown", **about, error=error)]
+            return Needs(needed, [Message("target-not-shown", **about, error=error)])
         about |= {"errors": f"{error}s", "which": "", "beside": ""}
         if is_assured:
             about["which"] = "by the rule "
@@ -127,8 +165,8 @@ def needs_of(
                 "; the assured threshold needs fewer people, because its {far} is bounded and not "
                 "measured"
             )
-        return needed, [Message("threshold-uncertain", **about)]
-    return needed, []
+        return Needs(needed, [Message("threshold-uncertain", **about)])
+    return Needs(needed, [])
 
 
 def unshown_in_training(
@@ -148,18 +186,30 @@ def unshown_in_training(
     trials = math.floor(share * independent + 1e-9)
     there, needed = {"impostor attempts": trials}, {"impostor attempts": needed_trials}
     if people.subjects and divides_people:
+        who = "people who are not enrolled" if people.is_search else "people"
         trials = number = math.floor(share * people.subjects + 1e-9)
-        there, needed = {"people": number}, {"people": needed_trials}
-        if rule.name == "far":
+        there, needed = {who: number}, {who: needed_trials}
+        if people.in_pairs(rule):
             pairs = people.subjects * (people.subjects - 1)
             trials = math.floor(independent * number * (number - 1) / max(pairs, 1) + 1e-9)
             there["pairs of people"] = trials
-            needed = {"people": people_with(needed_trials), "pairs of people": needed_trials}
+            needed = {who: people_with(needed_trials), "pairs of people": needed_trials}
     if rule_of.supports(target, trials):
         return None
     return Message(
         "training-cannot-show", rate=rule.name, target=target, there=there, needed=needed
     )
+
+
+def _needed_by_unit(people: StudyPeople, number: int, *, in_pairs: bool) -> dict[str, int]:
+    if not in_pairs:
+        return {"people who are not enrolled" if people.is_search else "people": number}
+    compared = people.compared
+    if compared is None or compared.pairs > people.impostors:
+        return {"impostor attempts": number}
+    more_people = people_with(number)
+    needed = {"people": more_people} if more_people > compared.number else {}
+    return needed | {"pairs of people": number}
 
 
 # The folds of a threshold study: of people, or of pairs whose people are not known.
@@ -202,7 +252,7 @@ def usual_folds(scores: Scores) -> tuple[int, list[Message]]:
 
 
 def splitter_of_study(
-    scores: Scores, folds: int, repeats: int | None, random_state: RandomState
+    scores: Scores, folds: int, repeats: int | None, random_state: RandomState, task: ThresholdTask
 ) -> Any:
     if scores.layout != "pairs":
         require_subjects(scores, "a threshold study")
@@ -211,6 +261,8 @@ def splitter_of_study(
         "shuffle": True,
         "random_state": random_state,
     }
+    if task == "open_set":
+        return partition.SubjectKFold(folds, **drawn, stratify="enrolled")
     if scores.layout == "pairs" and scores.pair_folds is not None:
         return partition.PredefinedPairFolds(scores.pair_folds)
     if divides_people(scores):
@@ -232,11 +284,186 @@ def divides_people(scores: Scores) -> bool:
     return len(set(zip(people, folds, strict=True))) == len(set(people))
 
 
+# The threshold of a study with its rates on all data, and its evaluation in folds.
+
+
 #: The rates of a study.
 RATES = ("far", "frr", "hter")
 
 #: Statistics of each rate over the test parts of the folds, besides the mean.
 FOLD_STATISTICS = ("sd", "pooled")
+
+
+class CountedStudy(NamedTuple):
+    """The threshold of a study with its rates on all data, and the evaluation in folds."""
+
+    folds: xr.Dataset  # as of `cross_evaluate`
+    chosen: ChosenThreshold
+    attempts: Attempts  # all attempts, on which the threshold is chosen
+    rates: Mapping[str, Any]  # rates of all attempts at the threshold, with limits
+    variables: Variables  # numbers of people and pairs
+    people: StudyPeople
+    messages: Sequence[Message] = ()
+    others: SearchesOfOthers | None = None  # None of single comparisons
+
+    def variables_of_all_data(self, kind: Kind) -> Variables:
+        """Return the threshold in units of the scores, and numbers of attempts and people."""
+        values: Variables = {**self.chosen.in_units(kind)}
+        for name in ("genuine_attempts", "impostor_attempts"):
+            values[name] = getattr(self.attempts, name)
+        return values | self.variables
+
+
+def count_comparisons(
+    scores: Scores, rule: Rule, splitter: Any, interval: IntervalMethod
+) -> CountedStudy:
+    folds = cross_evaluate(scores, splitter, threshold=rule, interval=_method_over_folds(interval))
+    distance_rule = rule.as_distance(scores.kind)
+    verified = verify(scores, wanted=PointsWanted.of_rule(distance_rule))
+    attempts, compared = verified.attempts, verified.compared
+    chosen = choose(distance_rule, attempts)
+    pairs = attempts.impostor_attempts // (2 if is_symmetric(scores) else 1)
+    subjects = len(scores.subjects) if knows_people(scores) else 0
+    rates, messages = _rates_on_all_data(scores, chosen, interval)
+    variables: Variables = {"impostor_pairs": pairs}
+    if subjects:
+        variables["subjects"] = subjects
+    if compared is not None:
+        variables |= {"disjoint_pairs": compared.disjoint, "pairs_of_people": compared.pairs}
+    return CountedStudy(
+        folds,
+        chosen,
+        attempts,
+        rates,
+        variables,
+        StudyPeople(subjects, pairs, compared),
+        messages,
+    )
+
+
+def count_searches(
+    scores: Scores,
+    rule: Rule,
+    splitter: Any,
+    interval: IntervalMethod,
+    search_options: Mapping[str, Any],
+) -> CountedStudy:
+    """Return a study of open-set identification, of people who are not enrolled."""
+    task = OpenSet(impostors="unenrolled", **search_options)
+    options = FoldOptions("open_set", rule, _method_over_folds(interval), search=task)
+    person = scores.codes.probe
+    gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
+    searches = search(scores, task)
+    all_searches = Searched.of_part(searches, task, gallery, person)
+    attempts = all_searches.attempts()
+    chosen = choose(rule.as_distance(scores.kind), attempts)
+    is_impostor = searches.impostor_probes("unenrolled")
+    unenrolled = len(np.unique(person[is_impostor]))
+    # Of a failed search there is no distance, and any threshold rejects it.
+    mates_at_rank_1 = np.full(all_searches.genuine, np.inf)
+    at_rank_1 = all_searches.mate_distance[all_searches.ranks == 1]
+    mates_at_rank_1[: len(at_rank_1)] = at_rank_1
+    return CountedStudy(
+        _folds_of_searches(scores, searches, splitter, options, gallery),
+        chosen,
+        attempts,
+        _rates_of_searches(scores, chosen, interval, search_options),
+        {
+            "impostor_pairs": attempts.impostor_attempts,
+            "subjects": len(np.unique(person)),
+            "unenrolled_people": unenrolled,
+        },
+        StudyPeople(unenrolled, attempts.impostor_attempts, is_search=True),
+        others=SearchesOfOthers(searches.other[is_impostor], person[is_impostor], mates_at_rank_1),
+    )
+
+
+def _folds_of_searches(
+    scores: Scores, searches: Searches, splitter: Any, options: FoldOptions, gallery: int
+) -> xr.Dataset:
+    """Return the evaluation in folds, which divide the people who search.
+
+    People who are enrolled and people who are not are divided alike; the gallery of `gallery`
+    subjects stays whole.
+    """
+    rule = options.rule.as_distance(scores.kind)
+    person = scores.codes.probe
+    is_enrolled = np.isin(person, person[searches.mates > 0])
+    meta = {"enrolled": np.where(is_enrolled, "yes", "no")}
+    plan = SplitPlan(splitter, SamplesToDivide(len(person), person, meta=meta))
+    people, folds = Samples(person), []
+    for split in plan.splits.values():
+        train, test = (
+            Searched.of_part(
+                searches.select(part.probes), options.search, gallery, person[part.probes]
+            )
+            for part in (split.train, split.test)
+        )
+        folds.append(fold_of_searches(train, test, options, rule) | people.sizes(split))
+    lost = claims_lost(scores, options.fused(scores.kind))
+    about = Provenance.from_scores(scores).without_claims(*lost)
+    return fold_dataset(stacked(folds), plan, about, options)
+
+
+def searches_of_people(scores: Scores) -> Scores:
+    """Return scores whose probes are all of people; distractors and junk stay in the gallery.
+
+    Raise :class:`ProtocolError` unless people who are not enrolled search a gallery.
+    """
+    purpose = (
+        "a threshold of open set is for searches of a fixed gallery by people who are not enrolled"
+    )
+    if scores.layout != "probe-against-gallery":
+        raise ProtocolError(
+            f"{purpose}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
+            "probes and a gallery"
+        )
+    is_person = people_of_probes(scores) >= 0
+    if np.isin(scores.codes.probe, scores.codes.gallery)[is_person].all():
+        raise ProtocolError(f"{purpose}; all people of these probes are enrolled. Give others, too")
+    if is_person.all():
+        return scores
+    return scores.select(probes=np.flatnonzero(is_person))
+
+
+def _method_over_folds(interval: IntervalMethod) -> IntervalMethod:
+    return IntervalMethod("nadeau-bengio", interval.confidence)
+
+
+@stage("intervals")
+def _rates_of_searches(
+    scores: Scores,
+    chosen: ChosenThreshold,
+    interval: IntervalMethod,
+    search_options: Mapping[str, Any],
+) -> dict[str, Any]:
+    from bioeval.tasks.identification import open_set
+
+    if not (chosen.defined and math.isfinite(chosen.threshold)):
+        return {}
+    searched = open_set(
+        scores,
+        impostors="unenrolled",
+        interval=interval,
+        thresholds=[to_user(chosen.threshold, scores.kind)],
+        max_rank=1,
+        **search_options,
+    )
+    return {str(name): x.item() for name, x in searched.data_vars.items() if x.size == 1}
+
+
+@stage("intervals")
+def _rates_on_all_data(
+    scores: Scores, chosen: ChosenThreshold, interval: IntervalMethod
+) -> tuple[dict[str, Any], list[Message]]:
+    if not chosen.defined:
+        return {}, []
+    has_people = knows_people(scores)
+    rates, _ = rates_at(scores, chosen.threshold, interval if has_people else None)
+    if not has_people:
+        return rates, [Message("no-interval-by-subject", pattern=str(subject_pattern_of(scores)))]
+    return rates, interval.few_people(len(scores.subjects))
+
 
 STUDY = {
     "threshold": Variable(
@@ -257,6 +484,11 @@ STUDY = {
     },
     **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
     **entries(VERIFICATION, "impostor_pairs", "subjects", "disjoint_pairs"),
+    "unenrolled_people": Variable(
+        "people of open set who search and are not enrolled",
+        "subjects",
+        label="people not enrolled",
+    ),
     "pairs_of_people": Variable(
         "pairs of different people that are compared, at most: the rules of 3 and 30 count them",
         "pairs",
@@ -265,12 +497,12 @@ STUDY = {
     ),
     "subjects_needed": Variable(
         "people that the target needs by the rule: of a FAR all compared with each other, "
-        "templates do not count",
+        "templates do not count; of open set, people who are not enrolled",
         "subjects",
         label="people needed",
     ),
     "impostors_needed": Variable(
-        "pairs of people required by the rule",
+        "pairs of people (of open set, searches) required by the rule",
         "attempts",
         label="pairs of people needed",
     ),
@@ -287,6 +519,7 @@ _FOLD_ATTRIBUTES = (
     "splitter",
     "splitter_class",
     "splitter_seed",
+    "splitter_record",
     "confidence",
     "interval",
     "threshold_rule",
@@ -301,9 +534,12 @@ def study_threshold(
     scores: Scores,
     target: Any = "far=0.001",
     *,
+    task: ThresholdTask = "verification",
     folds: int | None = None,
     repeats: int | None = None,
     random_state: RandomState = 0,
+    fusion: FusionRule = "best",
+    rank_unit: RankUnit = "template",
     interval: str | IntervalMethod = "people",
     assure: float | None = None,
 ) -> xr.DataTree:
@@ -323,6 +559,10 @@ def study_threshold(
         0.001, ``"frr=0.01"`` the smallest FAR with FRR at most 0.01, ``"hter"`` the smallest (FAR +
         FRR) / 2, ``"min-dcf=0.01"`` the threshold of minDCF at a prior of 0.01, ``"cost=P,M,A"``
         the least cost with the prior P of a genuine attempt, M of a miss and A of a false accept.
+    task : {"verification", "open_set"}
+        Verification, or searches of a gallery (open_set). FAR of ``"open_set"`` is the proportion
+        of the searches of people who are not enrolled that raise a false alarm, FRR is 1 - DIR at
+        rank 1, and the people who search are divided, while the gallery stays whole.
     folds : int, optional
         Folds of subjects; by default those of the pairs, or else 10, or as many as have two
         subjects each.
@@ -330,7 +570,9 @@ def study_threshold(
         Number of random divisions into folds.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
         Seed of the divisions.
-    interval : {"people"} or :class:`bioeval.stats.IntervalMethod`
+    rank_unit, fusion
+        As for :func:`bioeval.open_set`; only for open set.
+    interval : {"people", "subject-bootstrap"} or :class:`bioeval.stats.IntervalMethod`
         Intervals of the rates at the threshold itself; the other intervals have the same
         confidence.
     assure : float, optional
@@ -344,8 +586,8 @@ def study_threshold(
 
         - ``threshold``, chosen on all data
         - ``genuine_attempts`` and ``impostor_attempts`` there
-        - ``subjects``, ``pairs_of_people``, ``impostor_pairs``, ``disjoint_pairs``: the
-          independent units that the data have
+        - ``subjects``, ``pairs_of_people``, ``impostor_pairs``, ``disjoint_pairs``, and for open
+          set ``unenrolled_people``: the independent units that the data have
 
         ``needs`` has what a FAR or FRR target needs over ``rule``, the rules of 3 and 30, as
         numbers:
@@ -367,15 +609,19 @@ def study_threshold(
         With `assure`, the root also has:
 
         - ``assured_threshold``: NaN where no threshold is guaranteed (:func:`messages` says why)
-        - ``assured_far``, with its upper limit ``assured_far_high``: the FAR there
-        - ``assured_frr``, ``frr_price``, ``assured_people``
+        - ``assured_far``, with its upper limit ``assured_far_high``: the FAR there, for open set a
+          mean over people who are not enrolled
+        - ``assured_far_attempts``, ``assured_frr``, ``frr_price``, ``assured_people``
+        - ``people_estimated``: about how many people a guarantee of the target needs, by a strict
+          threshold with the FAR ``people_far``
 
     Raises
     ------
     DataError
         Bad options; fewer subjects than folds; a target that cannot be assured.
     ProtocolError
-        If the scores hold only an order.
+        If the people are not known, which `assure` needs, or if no probe of ``"open_set"`` is of a
+        person who is not enrolled in the gallery.
 
     Notes
     -----
@@ -408,134 +654,157 @@ def study_threshold(
     notes: list[Message] = []
     if folds is None:
         folds, notes = usual_folds(scores)
+    task = chosen_task(task, get_args(ThresholdTask))
+    is_open_set = task == "open_set"
+    if is_open_set:
+        require_use_of_fusion(
+            fusion, rank_unit == "subject", "study_threshold", 'rank_unit="subject"'
+        )
+        scores = searches_of_people(scores)
+    elif not (isinstance(fusion, str) and fusion == "best"):
+        raise ProtocolError(
+            '`fusion` has no effect in be.study_threshold without `task="open_set"`; leave it '
+            "out, or study claims: be.claim_scores takes `fusion`"
+        )
+    elif not (isinstance(rank_unit, str) and rank_unit == "template"):
+        raise ProtocolError(
+            '`rank_unit` has no effect in be.study_threshold without `task="open_set"`; '
+            "leave it out"
+        )
     if assure is not None:
-        assure = check_confidence(assure, "assure")
-        if rule.name != "far" or not 0 < rule.values[0] < 1:
-            raise DataError(
-                f"`target` is {rule}; what can be assured is a FAR above 0 and below 1, "
-                "such as far=0.01"
-            )
+        assure = check_assurance(assure, rule)
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
-    method = required_interval(interval, (PEOPLE,), takes_unit=True)
-    splitter = splitter_of_study(scores, folds, repeats, random_state)
-    are_people_divided = divides_people(scores)
-    has_people = knows_people(scores)
+    method = required_interval(interval, BY_PEOPLE, takes_unit=not (is_open_set and assure))
+    splitter = splitter_of_study(scores, folds, repeats, random_state, task)
 
-    # The thresholds of the folds, and the threshold on all data, with its rates there.
+    # The threshold on all data, and the thresholds of the folds.
+    search_options: dict[str, Any] = {}
     with rows_reported():
-        over_folds = IntervalMethod("nadeau-bengio", method.confidence)
-        in_folds = cross_evaluate(scores, splitter, threshold=rule, interval=over_folds)
-        distance_rule = rule.as_distance(scores.kind)
-        verified = verify(scores, wanted=PointsWanted.of_rule(distance_rule))
-        attempts, compared = verified.attempts, verified.compared
-        chosen = choose(distance_rule, attempts)
-        rates_of_all: dict[str, Any] = {}
-        if chosen.defined:
-            with stage("intervals"):
-                on_all, _ = rates_at(scores, chosen.threshold, method if has_people else None)
-            rates_of_all = on_all
-    notes_on_people: list[Message] = []
-    if chosen.defined and has_people:
-        notes_on_people = method.few_people(len(scores.subjects))
-    elif chosen.defined:
-        pattern = str(subject_pattern_of(scores))
-        notes_on_people = [Message("no-interval-by-subject", pattern=pattern)]
-    pairs = attempts.impostor_attempts // (2 if is_symmetric(scores) else 1)
-    subjects = len(scores.subjects) if has_people else 0
-    people = StudyPeople(subjects, pairs, compared)
-    variables: Variables = {**chosen.in_units(scores.kind)}
-    variables |= {x: getattr(attempts, x) for x in ("genuine_attempts", "impostor_attempts")}
-    variables["impostor_pairs"] = pairs
-    if subjects:
-        variables["subjects"] = subjects
-    if compared is not None:
-        variables |= {"disjoint_pairs": compared.disjoint, "pairs_of_people": compared.pairs}
-
-    # Each rate of all data, and expected with new subjects: over ``all, test``.
-    of_tests = aggregate(in_folds, ("repeat", "fold")).sel(part="test")
-    means = of_tests.sel(statistic="mean")
-    rates: dict[str, list[Any]] = {}
-    for end in ("", "_low", "_high"):
-        far, frr = (rates_of_all.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
-        for rate, of_all in zip(RATES, (far, frr, (far + frr) / 2), strict=True):
-            rates[f"{rate}{end}"] = [of_all, means[f"{rate}{end}"].item()]
-    for rate, statistic in itertools.product(RATES, FOLD_STATISTICS):
-        rates[f"{rate}_{statistic}"] = [math.nan, of_tests[rate].sel(statistic=statistic).item()]
-
-    # The messages on the folds and the thresholds, and the assured threshold.
-    has_no_threshold = attempts.defined and not chosen.defined
-    messages = [
-        message
-        for message in (*messages_of(in_folds.attrs), *notes)
-        if not (has_no_threshold and message.code == "undefined-in-parts")
-    ]
-    if not are_people_divided:
-        messages.append(Message("pairs-divided"))
-    messages += notes_on_people
-    if has_no_threshold:
-        messages.append(Message("no-threshold", why=no_such_threshold(rule, attempts)))
-    if rule.name == "fixed":
-        at = rule.values[0], rates["far"][0], rates["frr"][0]
-        messages += beyond_scores(*at, float(attempts.next_scores(chosen.threshold)))
-    attrs: dict[str, Any] = {x: in_folds.attrs[x] for x in _FOLD_ATTRIBUTES if x in in_folds.attrs}
-    attrs["chosen_on"] = "given" if rule.name == "fixed" else _CHOSEN_ON_ALL
-    attrs["divided"] = "subjects" if are_people_divided else "pairs"
-    is_assured = False
-    if assure is not None:
-        assured, refusal = assured_threshold(
-            JudgedAttempts(scores, assure, unit=method.unit), rule.values[0]
-        )
-        variables |= assured | {"frr_price": assured["assured_frr"] - rates["frr"][0]}
-        attrs |= {"assured_for": "people like these", "assure": assure}
-        is_assured = refusal is None
-        if refusal is not None:
-            messages.append(refusal)
+        if is_open_set:
+            search_options = {"rank_unit": rank_unit, "fusion": by_closeness(fusion, scores.kind)}
+            counted = count_searches(scores, rule, splitter, method, search_options)
         else:
-            messages.append(kinds_of_people_absent(assured["assured_people"]))
-            if scores.is_derived:
-                messages.append(Message("assurance-of-derived-scores", origin=scores.origin))
-    needed, lacks = needs_of(people, rule, is_assured=is_assured)
-    messages += lacks
-    about = Provenance.from_scores(scores)
-    studied = "single-template verification"
-    if about.use_title:
-        studied = f"verification, {about.use_title}"
-    described = about_attrs(about, THRESHOLD_STUDY, f"threshold study, {studied}", messages)
-    study = dataset(variables, STUDY, {}, described | attrs)
+            counted = count_comparisons(scores, rule, splitter, method)
+    assured = None
+    if assure is not None:
+        if counted.others is None:
+            curve = JudgedAttempts(scores, assure, unit=method.unit).far_curve()
+        else:
+            curve = counted.others.far_curve(assure)
+        assured = assured_threshold(curve, rule.values[0])
+    return _Study(scores, rule, method, search_options, notes, counted, assured).tree()
 
-    # The rates by part, and the answer.
-    by_part = variables_over(("part",), **rates)
-    unshown = unshown_in_training(people, rule, in_folds, divides_people=are_people_divided)
-    if needed:
-        can_show = all(x.code != "target-not-shown" for x in lacks)
-        is_shown: dict[str, int] = {rule.name: int(can_show)}
-        support = {f"{x}{SUPPORTED}": [is_shown.get(x, 1), int(unshown is None)] for x in RATES}
-        by_part |= variables_over(("part",), **support)
-    about_rates: dict[str, Any] = {"task": STUDY_PARTS["rates"]}
-    thresholds = in_folds["threshold"].values
-    finite = thresholds[np.isfinite(thresholds)]
-    if rule.name == "fixed":
-        about_rates["fold_thresholds"] = "given"
-    elif finite.size:
-        about_rates["fold_thresholds"] = f"{finite.min():.6g} to {finite.max():.6g}"
-    if "far_low" in rates_of_all or "frr_low" in rates_of_all:
-        about_rates |= method.attrs()
-        if unshown is None:
-            about_rates["interval_of_test"] = "Nadeau and Bengio (approximate) over the folds"
-    about_rates |= {f"rates_at_{name}": x for name, x in threshold_with_next(study).items()}
+
+@dataclass(frozen=True)
+class _Study:
+    """What a study found, and the datasets that it makes of it."""
+
+    scores: Scores
+    rule: Rule
+    method: IntervalMethod
+    search_options: Mapping[str, Any]  # empty for verification
+    notes: Sequence[Message]  # on the number of folds
+    counted: CountedStudy
+    assured: Assured | None  # None if no assured threshold was asked for
+
+    def tree(self) -> xr.DataTree:
+        counted, rule = self.counted, self.rule
+        is_assured = self.assured is not None and self.assured.refusal is None
+        needs = needs_of(counted.people, rule, is_assured=is_assured)
+        # Each rate of all data, and expected with new subjects: over ``all, test``.
+        over_folds = aggregate(counted.folds, ("repeat", "fold"))
+        mean_of_tests = over_folds.sel(part="test", statistic="mean")
+        rates = {}
+        for end in ("", "_low", "_high"):
+            far, frr = (counted.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
+            for rate, on_all in zip(RATES, (far, frr, (far + frr) / 2), strict=True):
+                rates[f"{rate}{end}"] = [on_all, mean_of_tests[f"{rate}{end}"].item()]
+        for rate, statistic in itertools.product(RATES, FOLD_STATISTICS):
+            value = over_folds[rate].sel(part="test", statistic=statistic).item()
+            rates[f"{rate}_{statistic}"] = [math.nan, value]
+        messages = [*self._messages(rates), *needs.messages]
+        study = self._dataset(rates["frr"][0], messages)
+        variables = variables_over(("part",), **rates)
+        unshown = unshown_in_training(
+            counted.people, rule, counted.folds, divides_people=divides_people(self.scores)
+        )
+        if needs.variables:
+            is_shown: dict[str, int] = {str(rule.name): int(needs.are_shown)}
+            variables |= variables_over(
+                ("part",),
+                **{f"{x}{SUPPORTED}": [is_shown.get(x, 1), int(unshown is None)] for x in RATES},
+            )
+        intervals: dict[str, str | int | float] = {}
+        thresholds = counted.folds["threshold"].values
+        finite = thresholds[np.isfinite(thresholds)]
+        if rule.name == "fixed":
+            intervals["fold_thresholds"] = "given"
+        elif finite.size:
+            intervals["fold_thresholds"] = f"{finite.min():.6g} to {finite.max():.6g}"
+        if "far_low" in counted.rates or "frr_low" in counted.rates:
+            intervals |= self.method.attrs()
+            if unshown is None:
+                intervals["interval_of_test"] = "Nadeau and Bengio (approximate) over the folds"
+        by_part = _rates_by_part(study, variables, intervals)
+        answers = answers_of_study(study, by_part, rule, messages, unshown)
+        study.attrs.update(message_attrs(answers, study.attrs))
+        nodes = {"": study, "rates": by_part}
+        if needs.variables:
+            about = {"task": STUDY_PARTS["needs"], **counted.people.in_words(), "detail": "verbose"}
+            nodes["needs"] = dataset(needs.variables, STUDY, {"rule": np.array(RULES)}, about)
+        return tree_of({**nodes, "folds": counted.folds.assign_attrs(detail="verbose")})
+
+    def _messages(self, rates: Mapping[str, list[float]]) -> Iterator[Message]:
+        """Yield the messages on the folds and the thresholds; `rates` are over the parts."""
+        has_no_threshold = self.counted.attempts.defined and not self.counted.chosen.defined
+        for message in (*messages_of(self.counted.folds.attrs), *self.notes):
+            if not (has_no_threshold and message.code == "undefined-in-parts"):
+                yield message
+        if not divides_people(self.scores):
+            yield Message("pairs-divided")
+        yield from self.counted.messages
+        if has_no_threshold:
+            yield Message("no-threshold", why=no_such_threshold(self.rule, self.counted.attempts))
+        if self.rule.name == "fixed":
+            at = self.rule.values[0], rates["far"][0], rates["frr"][0]
+            following = self.counted.attempts.next_scores(self.counted.chosen.threshold)
+            yield from beyond_scores(*at, float(following))
+        if self.assured is not None:
+            yield from remarks_on(self.assured, self.scores)
+
+    def _dataset(self, frr: float, messages: Sequence[Message]) -> xr.Dataset:
+        """Return the thresholds; `frr` is the FRR at the threshold by the rule."""
+        scores, search_options = self.scores, self.search_options
+        variables = self.counted.variables_of_all_data(scores.kind)
+        fold_attrs = self.counted.folds.attrs
+        attrs: dict[str, Any] = {x: fold_attrs[x] for x in _FOLD_ATTRIBUTES if x in fold_attrs}
+        attrs["chosen_on"] = "given" if self.rule.name == "fixed" else _CHOSEN_ON_ALL
+        attrs["divided"] = "subjects" if divides_people(scores) else "pairs"
+        if self.method.resamples:
+            attrs["replicates"] = self.method.replicates
+        attrs |= search_options
+        if self.assured is not None:
+            assured_variables, assured_attrs = self.assured.described(scores.kind, frr)
+            variables |= assured_variables
+            attrs |= assured_attrs | {"assure": self.assured.curve.judged.confidence}
+        about = Provenance.from_scores(scores)
+        studied = "single-template verification"
+        if about.use_title:
+            studied = f"verification, {about.use_title}"
+        if search_options:
+            about = about.searching(scores)
+            studied = f"open set, {search_options['rank_unit']} ranks"
+        described = about_attrs(about, THRESHOLD_STUDY, f"threshold study, {studied}", messages)
+        return dataset(variables, STUDY, {}, described | attrs)
+
+
+def _rates_by_part(
+    study: xr.Dataset, variables: Variables, attributes: Mapping[str, Any]
+) -> xr.Dataset:
+    about = {"task": STUDY_PARTS["rates"], **attributes}
+    about |= {x: study.attrs[x] for x in ("rank_unit",) if x in study.attrs}  # of searches
+    about |= {f"rates_at_{name}": value for name, value in threshold_with_next(study).items()}
     labels = {"all": "same data", "test": new_people(study)}
     table = {**STUDY, "part": replace(COORDINATES["part"], labels=labels)}
-    of_parts = dataset(by_part, table, {"part": np.array(["all", "test"])}, about_rates)
-    answers = answers_of_study(study, of_parts, rule, messages, unshown)
-    study.attrs.update(message_attrs(answers, study.attrs))
-    nodes = {"": study, "rates": of_parts}
-    if needed:
-        about_needs = {"task": STUDY_PARTS["needs"], "detail": "verbose"}
-        if subjects:
-            here = counted(subjects, "people")
-            if compared is not None:
-                here += f", {counted(compared.pairs, 'pairs of people')}"
-            about_needs["people_here"] = here
-        nodes["needs"] = dataset(needed, STUDY, {"rule": np.array(RULES)}, about_needs)
-    return tree_of({**nodes, "folds": in_folds.assign_attrs(detail="verbose")})
+    return dataset(variables, table, {"part": np.array(["all", "test"])}, about)

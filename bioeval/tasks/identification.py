@@ -125,8 +125,10 @@ class SearchCounted:
         if interval_method.by_subject:
             require_people(self.scores, method=interval_method.method)
             people = left_out_with(self.scores, people_of_probes(self.scores), interval_method.unit)
-            units = units_of_people(self.scores, interval_method.unit)
-            left_out = self._without_each_subject(units)
+            if not interval_method.resamples:
+                left_out = self._without_each_subject(
+                    units_of_people(self.scores, interval_method.unit)
+                )
         if isinstance(self.task, OpenSet):
             return open_set_intervals(dataset, self.searches, people, interval_method, left_out)
         return closed_set_intervals(dataset, self.searches, people, interval_method, left_out)
@@ -197,7 +199,8 @@ def open_set(
     interval
         As for :func:`verification`. All-against-all, ``"people"`` gives intervals for new people:
         each subject is left out, as a probe and from the gallery. With probes against a gallery,
-        the gallery is fixed. The attribute ``interval_for`` says which.
+        and with ``"subject-bootstrap"``, the gallery is fixed. The attribute ``interval_for`` says
+        which.
 
     Returns
     -------

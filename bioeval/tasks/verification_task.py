@@ -140,8 +140,9 @@ def verification(
     interval : str or :class:`bioeval.stats.IntervalMethod`, optional
         Add confidence intervals, which hold for people who are drawn independently. None by
         default, since they take another pass over the scores. ``"people"`` leaves out each subject
-        in turn and is recommended; ``"wilson"`` and ``"clopper-pearson"`` take attempts as
-        independent, which attempts that share a subject are not. A name alone has confidence 0.95.
+        in turn and is recommended; ``"subject-bootstrap"`` draws subjects again, 2,000 times by
+        default; ``"wilson"`` and ``"clopper-pearson"`` take attempts as independent, which attempts
+        that share a subject are not. A name alone has confidence 0.95.
 
     Returns
     -------

@@ -28,7 +28,7 @@ SLOW = re.compile(
 
 #: Options that make an example small.
 SMALLER = {
-    "threshold": ["--repeats", "2", "--folds", "3"],
+    "threshold": ["--repeats", "2", "--folds", "3", "--replicates", "100"],
     "compare": ["--replicates", "100"],
 }
 

@@ -150,7 +150,7 @@ def test_results_are_the_same(client, looks, case, limit, tmp_path):
 
 @pytest.mark.slow
 def test_intervals_are_the_same(client, looks):
-    method = "people"
+    method = be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=0)
     assert_same_bits(*local_and_remote(client, lambda: be.verification(square(), interval=method)))
     assert looks
 

@@ -38,7 +38,9 @@ def street(seed: int) -> be.Scores:
 CALLS: dict[str, tuple[Callable[[int], be.Scores], Callable[..., xr.Dataset]]] = {
     "verification": (
         square,
-        lambda a, b: be.verification(a, interval="people"),
+        lambda a, b: be.verification(
+            a, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+        ),
     ),
     "multi-template": (square, lambda a, b: be.verification(a, templates="multi")),
     "open set": (square, lambda a, b: be.open_set(a)),

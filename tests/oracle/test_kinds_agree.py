@@ -43,7 +43,9 @@ CALLS: dict[str, Callable[[be.Scores], Any]] = {
     "open_set": be.open_set,
     "closed_set": be.closed_set,
     "ranks": be.ranks,
-    "evaluate": lambda s: be.evaluate(s, interval="people"),
+    "evaluate": lambda s: be.evaluate(
+        s, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    ),
     **study_cases("CALLS"),
 }
 

@@ -31,7 +31,7 @@ def results():
         "a system with a long name": _noisy(scores, 0.6, "distance"),
         "alike": _noisy(scores, 0.3, "similarity"),
     }
-    options = {"interval": "people"}
+    options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     trees = {name: be.evaluate(one, **options) for name, one in systems.items()}
     return {**trees, "row": be.explain(systems["first"], 4)}
 

@@ -10,7 +10,7 @@ from report_text import EVIL, Elements, answer, plain, rates, written
 import bioeval as be
 from bioeval.cli import main
 
-QUICK = "people"
+QUICK = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
 
 
 @pytest.fixture(scope="module")

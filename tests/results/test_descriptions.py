@@ -26,7 +26,7 @@ NO_COUNT = (
 
 #: Numbers of a plan, of people or of a promise, of which none is better.
 NO_MEASURE = (
-    *("subject_sd", "frr_price", "assured", "promised", "share"),
+    *("subject_sd", "frr_price", "assured", "people_far", "promised", "share"),
     *("design_effect", "reference_ece", "cost_"),
 )
 

@@ -48,7 +48,7 @@ def unenrolled() -> be.Scores:
     return be.Scores(np.ones((2, 3)), ["x", "y"], ["a", "a", "b"])
 
 
-DRAWN = "people"
+DRAWN = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
 PAIRS = be.Scores.from_pairs([0.1, 0.2, 0.3], [1, 0, 1])
 MASKED = be.Scores(np.ones((1, 3)), mask=[[2, 1, 0]])
 

@@ -158,3 +158,10 @@ def test_what_is_no_measure(given, says):
     with pytest.raises(be.DataError, match=says):
         be.scalar(**(described | given))
     assert "mine" not in be.verification(be.simulate(3, 2))
+
+
+def test_limits_of_people_drawn_again_are_within_the_bounds_around_the_value(systems):
+    add_youden()
+    drawn = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    ds = be.verification(systems[0], interval=drawn)
+    assert -1 < ds.max_youden_low < ds.max_youden < ds.max_youden_high < 1

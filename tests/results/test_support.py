@@ -275,13 +275,13 @@ def test_verification_states_the_most_disjoint_pairs(seed, claimed):
         }
 
 
-@pytest.mark.parametrize("interval", [None, "people", "wilson"])
+@pytest.mark.parametrize("interval", [None, "subject-bootstrap", "wilson"])
 @pytest.mark.cases(1)
 def test_intervals_do_not_change_the_units(interval):
     scores = be.simulate(20, 3, random_state=1)
     ds = be.verification(scores, interval=interval)
     expected_units = {"impostor_pairs": 60 * 57 // 2, "subjects": 20, "disjoint_pairs": 10}
-    if interval == "people":
+    if interval == "subject-bootstrap":
         expected_units["genuine_subjects"] = 20
     assert units(ds) == expected_units
     assert be.verification(scores, templates="multi").impostor_pairs == 60 * 19

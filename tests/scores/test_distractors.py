@@ -10,7 +10,7 @@ from bioeval.partition import Experiment
 
 # ------------------------------------------------------------------ every call that takes scores
 
-LIMITS = {"interval": "people"}
+LIMITS = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 MIXED = np.random.default_rng(5).permutation([*np.repeat(np.arange(1, 13), 4), *[0] * 10])
 N = len(MIXED)
 BY_HAND = np.where(MIXED == 0, 1000 + np.arange(N), MIXED)

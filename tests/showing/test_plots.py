@@ -367,7 +367,7 @@ def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
     values = np.random.default_rng(0).random((20, 60))
     people, gallery = np.arange(20) % 8, np.arange(60) % 8
     closer = be.Scores(values - 0.4 * (people[:, None] == gallery), people, gallery)
-    options = {"interval": "people", "max_rank": 5}
+    options = {"interval": "subject-bootstrap", "max_rank": 5}
     result = {
         "near": be.reid(closer, "viper", **options),
         "far": be.reid(be.Scores(values, people, gallery), "viper", **options),

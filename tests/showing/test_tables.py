@@ -139,7 +139,7 @@ def test_a_task_without_attempts_is_one_line():
 def test_min_dcf_has_its_interval_in_the_table():
     """At each prior, as in the data."""
     costs = [(0.01, 1, 1), (0.05, 1, 1)]
-    options = {"interval": "people"}
+    options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     ds = be.verification(be.simulate(30, 4, random_state=1), costs=costs, **options)
     lines = [line for line in be.to_markdown(ds).splitlines() if "minDCF at prior" in line]
     assert len(lines) == 2

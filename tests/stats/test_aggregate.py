@@ -5,11 +5,11 @@ import statistics
 
 import numpy as np
 import pytest
-import scipy
 import xarray as xr
 from scipy import stats
 
 import bioeval as be
+from bioeval.stats import nadeau_bengio
 
 FOLDS = ("repeat", "fold")
 
@@ -112,13 +112,10 @@ def test_half_total_error_of_pooled_rates(rng):
 def test_interval_of_the_attributes_or_the_argument(rng):
     ds = folds_of_own(rng)
     summary = be.aggregate(ds, FOLDS)
-    test, train = (float(ds["subjects"].sel(part=x).mean()) for x in ("test", "train"))
-    values = ds["frr"].sel(part="test").values.ravel()
-    values = values[~np.isnan(values)]
-    spread = np.std(values, ddof=1) * np.sqrt(1 / len(values) + test / train)
-    low, high = scipy.stats.t.interval(0.9, len(values) - 1, values.mean(), spread)
+    sizes = {f"{x}_size": float(ds["subjects"].sel(part=x).mean()) for x in ("test", "train")}
+    of_part = nadeau_bengio(ds["frr"].sel(part="test"), **sizes, confidence=0.9)
     limits = [summary[f"frr_{end}"].sel(part="test").item() for end in ("low", "high")]
-    np.testing.assert_allclose(limits, [max(low, 0), high], rtol=1e-12)
+    np.testing.assert_allclose(limits, [max(of_part.low, 0), of_part.high], rtol=1e-12)
     assert np.isnan(summary["far_low"].sel(part="train"))  # 0 in each fold
     assert summary["eer_low"].dims == ()  # of the mean, not of a fold
     assert "genuine_attempts_low" not in summary

@@ -20,6 +20,12 @@ from bioeval.stats.verification import VerificationColumns
 TARGETS = (0.5, 0.1, 0.0)
 
 
+def few(
+    method: str = "subject-bootstrap", number: int = 8, seed: int = 3
+) -> be.stats.IntervalMethod:
+    return few_replicates(method, number, seed)
+
+
 def drawn_by(scores, interval, **options):
     use = Use(options.pop("templates", "single"), options.pop("fusion", "best"))
     points_wanted = PointsWanted(
@@ -30,7 +36,7 @@ def drawn_by(scores, interval, **options):
     )
     verified = verify(scores, use, wanted=points_wanted, **options)
     verified.find_points(symmetric=False, with_thresholds=False)
-    return VerificationColumns.count(verified, interval, drawn=True)
+    return VerificationColumns.count(verified, interval)
 
 
 # ------------------------------------------------------------------ by hand
@@ -103,7 +109,7 @@ def people_of(scores):
 def test_each_replicate_is_what_resampling_people_gives(case, multi):
     options = {"templates": "single"} if multi is None else {"templates": "multi", "fusion": multi}
     scores = be.Scores(**case.scores())
-    drawn = drawn_by(scores, few_replicates(8), **options)
+    drawn = drawn_by(scores, few(), **options)
     attempts = attempts_between(case, options["templates"], multi or "best")
     people = people_of(scores)
     if len(people) == 1:
@@ -115,6 +121,7 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
             continue
         expected = {
             "eer": naive.eer(genuine, impostor, "distance").value,
+            "auc": naive.auc(genuine, impostor, "distance"),
             "frr_at_far": [naive.frr_at_far(genuine, impostor, "distance", x)[0] for x in TARGETS],
             "far_at_frr": [naive.far_at_frr(genuine, impostor, "distance", x)[0] for x in TARGETS],
         }
@@ -137,7 +144,7 @@ def test_claims_and_pairs_are_resampled_like_the_cells_they_are(data, case):
         {people.index(case.probe_labels[i]) for i, _ in probes}
         | {people.index(label) for _, label in probes}
     )
-    drawn = drawn_by(scores, few_replicates(8), claims=claims)
+    drawn = drawn_by(scores, few(), claims=claims)
     people_in_parts = [people[k] for k in taking_part]
     parts = naive.read(**case.naive())
     attempts: dict = {}
@@ -233,7 +240,8 @@ def scores():
 def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores, method, kind):
     if kind == "similarity":
         scores = be.Scores(-scores.values, scores.probe_labels, kind=kind)
-    options, by_subject = {"interval": method}, method == "people"
+    options = {"interval": be.stats.IntervalMethod(method, replicates=200)}
+    by_subject = method in ("people", "subject-bootstrap")
     datasets = {
         "verification": be.verification(scores, frr_targets=[0.1, 0.02], **options),
         "open set": be.open_set(scores, **options),
@@ -246,6 +254,7 @@ def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores
     }
     for task, ds in datasets.items():
         assert (ds.attrs["interval_method"], ds.attrs["confidence"]) == (method, 0.95)
+        assert ("replicates" in ds.attrs) == (method == "subject-bootstrap")
         for name in names[task] + ["eer", "auc"] * (by_subject and task == "verification"):
             low, value, high = (ds[f"{name}{end}"] for end in ("_low", "", "_high"))
             if "rank" in low.dims and task == "open set" and by_subject:
@@ -263,9 +272,11 @@ def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores
 
 
 @pytest.mark.parametrize("task", [be.verification, be.open_set, be.closed_set, be.evaluate])
-def test_similarities_have_the_limits_of_their_distances(scores, task):
+@pytest.mark.parametrize("method", ["people", "subject-bootstrap"])
+def test_similarities_have_the_limits_of_their_distances(scores, task, method):
+    interval = be.stats.IntervalMethod(method, replicates=100)
     similar = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    results = [task(x, interval="people") for x in (scores, similar)]
+    results = [task(x, interval=interval) for x in (scores, similar)]
     if task is be.evaluate:
         results = [x["verification/multi"].to_dataset() for x in results]
     limits = [str(x) for x in results[0].data_vars if str(x).endswith(("_low", "_high"))]
@@ -275,6 +286,21 @@ def test_similarities_have_the_limits_of_their_distances(scores, task):
         if "threshold" in first.dims:
             of_distances = of_distances[::-1]
         np.testing.assert_array_equal(first.values, of_distances.values, err_msg=name)
+
+
+@pytest.mark.slow
+def test_an_evaluation_rests_on_the_same_draws(scores):
+    interval = be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=5)
+    options = {"interval": interval, "far_targets": [0.1]}
+    tree = be.evaluate(scores, **options)
+    for node in ("verification/single", "open_set", "closed_set"):
+        task = getattr(be, node.partition("/")[0])
+        of_task = task(scores, **options if node != "closed_set" else {"interval": interval})
+        for name in of_task.data_vars:
+            if not name.startswith("threshold"):
+                labels = {dim: of_task[dim] for dim in of_task[name].dims}
+                same = of_task[name].identical(tree[node][name].sel(labels))
+                assert same, (node, name)
 
 
 def test_wilson_is_over_the_attempts_of_the_class(scores):
@@ -345,16 +371,17 @@ MASKED = be.Scores(np.ones((3, 3)), mask=np.array([[0, 2, 1], [2, 0, 1], [1, 1, 
         (be.verification, PAIRS, "subject_a.*subjects= to Scores.from_pairs"),
     ],
 )  # fmt: skip
-def test_subjects_must_be_known(task, scores, says):
+@pytest.mark.parametrize("method", ["people", "subject-bootstrap"])
+def test_subjects_must_be_known(task, scores, says, method):
     with pytest.raises(be.ProtocolError, match=says):
-        task(scores, interval="people")
+        task(scores, interval=method)
     assert "far_low" in be.verification(scores, interval="clopper-pearson")
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"method": "bootstrap"}, "expected one of 'people'"),
+        ({"method": "bootstrap"}, "subject-bootstrap"),
         ({"method": "wilsons"}, "Did you mean 'wilson'"),
         ({"confidence": 95}, "0.95"),
         ({"replicates": 9}, "replicates"),
@@ -363,7 +390,7 @@ def test_subjects_must_be_known(task, scores, says):
 )
 def test_options_that_cannot_be_are_refused(scores, options, says):
     with pytest.raises(be.DataError, match=says):
-        method = be.stats.IntervalMethod(**{"method": "people", **options})
+        method = be.stats.IntervalMethod(**{"method": "subject-bootstrap", **options})
         be.verification(scores, interval=method)
 
 
@@ -375,7 +402,7 @@ def test_what_is_left_out_has_no_interval(scores):
         scores,
         auc=False,
         far_targets=[],
-        interval="people",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
     )
     assert "auc_low" not in ds and "auc" not in ds
     assert ds.frr_at_far_low.shape == (0,) and not np.isnan(ds.eer_low)
@@ -387,7 +414,7 @@ def test_degenerate_scores(method):
     """Whatever the scores are, there is a result: no warning, no end without a reason."""
     values = np.random.default_rng(0).random((6, 6))
     labels = list("aabbcc")
-    options = {"interval": method}
+    options = {"interval": be.stats.IntervalMethod(method, replicates=100)}
     failed = values.copy()
     failed[0] = np.nan
     for square in (np.full((6, 6), np.inf), np.ones((6, 6)), failed, np.full((6, 6), np.nan)):
@@ -415,12 +442,55 @@ def test_intervals_have_no_point_that_accepts_all(method):
     assert np.isnan([ds.eer, ds.far_at_frr.item()]).all()
     assert np.isnan([ds.far_at_frr_low, ds.far_at_frr_high]).all()
     assert (ds.frr_high >= ds.frr - 1e-12).all()
-    if method == "people":
+    if method in ("people", "subject-bootstrap"):
         assert np.isnan([ds.eer_low, ds.eer_high]).all()
         assert ds.auc_low <= ds.auc <= ds.auc_high
 
 
 # ------------------------------------------------------------------ searches
+
+
+@pytest.mark.parametrize("ties", ["pessimistic", "expected"])
+@pytest.mark.cases(1)
+def test_limits_are_those_of_people_who_search_drawn_again(ties):
+    """Their probes are repeated as often as they are drawn, in the same gallery."""
+    scores = be.simulate(9, 4, within=0.9, random_state=2)
+    values = np.round(scores.values * 4) / 4
+    labels = scores.probe_labels
+    rows, columns = np.flatnonzero(np.arange(36) % 4 < 2), np.flatnonzero(np.arange(36) % 4 > 1)
+    resampled = be.Scores(values[np.ix_(rows, columns)], labels[rows], labels[columns])
+    grid = np.unique(resampled.values)
+    options = {"far_targets": (0.5, 0.2, 0.0), "ties": ties, "max_rank": 5}
+    method = few_replicates("subject-bootstrap", 7)
+    open_set = be.open_set(resampled, thresholds=grid, interval=method, **options)
+    closed = be.closed_set(resampled, ties=ties, max_rank=5, interval=method)
+    weights = people_drawn(9, 7)
+    drawn = []
+    for column in weights.T.astype(int):
+        copies = np.repeat(np.arange(18), column[np.arange(18) // 2])
+        part = resampled.select(probes=copies)
+        drawn.append(be.open_set(part, thresholds=grid, **options))
+    for ds, name in (
+        (open_set, "far"), (open_set, "dir"), (open_set, "dir_at_far"), (open_set, "eer"),
+        (closed, "cms"),
+    ):  # fmt: skip
+        if name == "cms":  # at any threshold
+            replicates = np.array([x["dir"].values[-1] for x in drawn])
+        else:
+            replicates = np.array([x[name].values for x in drawn])
+        if name.startswith("dir"):  # at the ranks that tables show
+            assert np.isnan(ds[f"{name}_low"].sel(rank=[2, 3, 4])).all()
+            ds, replicates = ds.sel(rank=[1, 5]), replicates[..., [0, 4]]
+        value = ds[name].values
+        is_inside = (value > 1e-9) & (value < 1 - 1e-9)  # others have a bound by people
+        for end, level in (("low", 0.025), ("high", 0.975)):
+            expected = np.quantile(replicates, level, axis=0)
+            limits = ds[f"{name}_{end}"].values
+            if name == "dir_at_far" and end == "low":
+                is_inside = is_inside & (limits > 0)  # where the people support the target
+            np.testing.assert_allclose(
+                limits[is_inside], expected[is_inside], atol=1e-9, err_msg=name
+            )
 
 
 @pytest.mark.parametrize("gallery", ["new people", "this gallery"])

@@ -56,13 +56,37 @@ def test_binomial_limits_are_those_of_scipy(errors, attempts, confidence):
         np.testing.assert_allclose(
             limits_of(errors, attempts, confidence), scipy_limits, atol=1e-12
         )
+    for side, alternative in (("lower", "greater"), ("upper", "less")):
+        test = scipy.stats.binomtest(errors, attempts, alternative=alternative)
+        limits = be.stats.clopper_pearson(errors, attempts, confidence, side)
+        np.testing.assert_allclose(limits, test.proportion_ci(confidence), atol=1e-12)
     if not errors:
-        test = scipy.stats.binomtest(errors, attempts, alternative="less")
         bound = be.stats.zero_error_bound(attempts, confidence)
         np.testing.assert_allclose(bound, test.proportion_ci(confidence).high, atol=1e-12)
 
 
 # ------------------------------------------------------------------------- people
+
+
+@pytest.mark.parametrize("rate", ["frr", "far"])
+def test_other_draws_of_scipy_give_nearly_the_same_percentiles(rate, scores, threshold, request):
+    errors, attempts = request.getfixturevalue("genuine" if rate == "frr" else "impostor")
+    method = be.stats.IntervalMethod("subject-bootstrap", replicates=5000)
+    ds = be.verification(scores, thresholds=[threshold], interval=method)
+
+    def rate_of(people, axis):
+        people = people.astype(int)
+        if errors.ndim == 1:
+            return errors[people].sum(axis=axis) / attempts[people].sum(axis=axis)
+        pairs = people[..., :, None], people[..., None, :]  # a person and its copy have none
+        return errors[pairs].sum(axis=(-2, -1)) / attempts[pairs].sum(axis=(-2, -1))
+
+    scipy_result = scipy.stats.bootstrap(
+        (np.arange(PEOPLE),), rate_of, n_resamples=5000, method="percentile", batch=500,
+        rng=np.random.default_rng(1),
+    ).confidence_interval  # fmt: skip
+    limits = ds[f"{rate}_low"].item(), ds[f"{rate}_high"].item()
+    np.testing.assert_allclose(limits, scipy_result, rtol=0.05)
 
 
 @pytest.mark.slow
@@ -173,6 +197,14 @@ def test_p_values_of_several_measures_are_adjusted_as_by_statsmodels():
     assert len(tested) >= 4
     statsmodels_p_values = multitest.multipletests([x.p_value for x in tested], method="holm")[1]
     np.testing.assert_allclose([x.p_adjusted for x in tested], statsmodels_p_values, rtol=1e-12)
+
+
+def test_limits_over_folds_are_t_limits_with_the_corrected_variance():
+    values, test, train = [0.02, 0.04, 0.03, 0.035, 0.05], 10, 40
+    limits = be.stats.nadeau_bengio(values, test_size=test, train_size=train)
+    spread = np.std(values, ddof=1) * np.sqrt(1 / len(values) + test / train)
+    scipy_limits = scipy.stats.t.interval(0.95, len(values) - 1, np.mean(values), spread)
+    np.testing.assert_allclose([limits.low, limits.high], scipy_limits, rtol=1e-9)
 
 
 # ------------------------------------------------------------------------- a paper

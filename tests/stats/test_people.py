@@ -262,6 +262,17 @@ def test_limits_of_counted_attempts_are_those_of_listed_attempts(make, way, temp
         )
 
 
+def test_replicates_that_need_too_much_memory_are_counted_at_selected_scores(monkeypatch):
+    scores = be.simulate(150, 8, within=0.5, random_state=1)
+    distances = 2 * scores.shape[0]  # of the mate, and of the nearest other person
+    drawn = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    limits = []
+    for columns in (1, 101, 120, 1000):  # of which a result has 101
+        monkeypatch.setattr("bioeval.stats.search_columns.MOST_CELLS", columns * distances)
+        limits.append(be.open_set(scores, interval=drawn).eer_high.item())
+    assert limits[1] == limits[2] == limits[3] != limits[0]
+
+
 def test_limits_of_retrieval_are_those_of_the_queries_of_the_others():
     scores = retrieval()
     ds = be.reid(scores, "vehicleid", interval="people")
@@ -280,10 +291,11 @@ def test_limits_of_retrieval_are_those_of_the_queries_of_the_others():
     assert (ds.cmc_low[0], ds.cmc_high[0]) == pytest.approx(expected, abs=1e-9)
 
 
-def test_without_an_error_limits_are_the_rule_of_3_on_people():
+@pytest.mark.parametrize("method", ["people", "subject-bootstrap"])
+def test_without_an_error_limits_are_the_rule_of_3_on_people(method):
     labels = np.repeat(np.arange(20), 3)
     values = np.where(labels[:, None] == labels, 0.0, 1.0)
-    ds = be.verification(be.Scores(values, labels), thresholds=[0.5], interval="people")
+    ds = be.verification(be.Scores(values, labels), thresholds=[0.5], interval=method)
     assert ds.frr_high.item() == pytest.approx(1 - 0.05 ** (1 / 20))
     assert ds.far_high.item() == pytest.approx(1 - 0.05 ** (1 / 10))  # ten disjoint pairs
     assert (ds.frr_low, ds.far_low) == (0, 0)
@@ -393,9 +405,13 @@ def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, tie
     assert ((low <= value) & (value <= high)).all()
 
 
-def test_intervals_say_whom_they_are_for():
+def test_where_people_are_drawn_again_the_gallery_stays():
     scores = be.simulate(30, 3, within=0.9, random_state=1)
-    about = be.verification(scores, interval="people").attrs
+    interval = be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+    for task in (be.open_set, be.closed_set):
+        ds = task(scores, interval=interval)
+        assert ds.attrs["interval_for"] == "this gallery" and ds.attrs["replicates"] == 100
+    about = be.verification(scores, interval=interval).attrs
     assert (about["interval_unit"], about["interval_for"]) == ("people", "new people")
     about = be.verification(scores, interval="wilson").attrs
     assert (about["interval_unit"], about["interval_for"]) == ("attempts", "new attempts")

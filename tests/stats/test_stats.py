@@ -1,5 +1,6 @@
 """Intervals by attempts and by subject, against scipy, formulas written out, and brute force."""
 
+import math
 from unittest import mock
 
 import numpy as np
@@ -51,11 +52,12 @@ def test_bounds_without_an_error():
     # 1 - p is the chance that one trial shows nothing: (1 - bound) ** n = 5 %.
     assert (1 - stats.zero_error_bound(50)) ** 50 == pytest.approx(0.05)
     assert stats.zero_error_bound(50) == pytest.approx(
-        stats.clopper_pearson(0, 50, confidence=0.9)[1]
+        stats.clopper_pearson(0, 50, side="upper")[1]
     )
     assert stats.zero_error_bound(0) == 1
     assert stats.rule_of_3(1000) == pytest.approx(stats.zero_error_bound(1000), rel=0.01)
     assert stats.rule_of_3([2, 0]).tolist() == [1, 1]
+    assert stats.rule_of_30([0.01, 0]).tolist() == [3000, math.inf]
 
 
 def pairs(n: int, most: int):
@@ -156,6 +158,30 @@ def test_limits_of_independent_attempts_are_those_of_scipy(errors, attempts, met
     function = {"wilson": stats.wilson, "exact": stats.clopper_pearson}[method]
     limits = function(errors, attempts, 0.9)
     np.testing.assert_allclose(limits, (expected.low, expected.high), rtol=1e-9, atol=1e-15)
+
+
+SIZES = {"test_size": 1, "train_size": 3}
+
+
+def test_two_folds_have_an_interval():
+    interval = stats.nadeau_bengio([0.1, 0.3], **SIZES)
+    half = 12.706204736 * 0.02**0.5 * (1 / 2 + 1 / 3) ** 0.5  # Student's quantile of one degree
+    assert (interval.mean, interval.folds) == (pytest.approx(0.2), 2)
+    assert [interval.low, interval.high] == pytest.approx([0.2 - half, 0.2 + half])
+
+
+def test_empty_folds_are_left_out_of_their_mean():
+    nan = math.nan
+    of_two_repeats = stats.nadeau_bengio([[0.1, nan], [0.3, 0.2]], **SIZES)
+    assert of_two_repeats == stats.nadeau_bengio([0.1, 0.3, 0.2], **SIZES)
+    of_one_fold = stats.nadeau_bengio([nan, 0.2], **SIZES)
+    assert (of_one_fold.mean, of_one_fold.folds) == (0.2, 1)
+    assert math.isnan(of_one_fold.sd) and math.isnan(of_one_fold.low)
+    assert math.isnan(stats.nadeau_bengio([nan], **SIZES).mean)
+    assert stats.nadeau_bengio([], **SIZES).folds == 0
+    for argument, wrong in (("train_size", {"train_size": 0}), ("confidence", {"confidence": 95})):
+        with raises_about(be.DataError, argument):
+            stats.nadeau_bengio([0.1, 0.2], **{**SIZES, **wrong})
 
 
 def test_a_curve_of_many_distances_has_places_that_few_or_nearly_all_are_up_to():

@@ -11,7 +11,7 @@ import bioeval as be
 from bioeval.counting.tiled_scores import EmbeddingTiles
 from bioeval.scores.embeddings import EmbeddingSource
 
-BOOTSTRAP = {"interval": "people"}
+BOOTSTRAP = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
 
 # The most passes over each system, and the call.
 MOST_PASSES = {
@@ -32,7 +32,9 @@ MOST_PASSES = {
     ),
     "study": (
         6,
-        lambda a, b: be.study_threshold(a, "far=0.01", interval="people"),
+        lambda a, b: be.study_threshold(
+            a, "far=0.01", interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)
+        ),
     ),
     "zoo": (2, lambda a, b: be.zoo(a, permutations=9)),
     "zoo at a threshold": (1, lambda a, b: be.zoo(a, threshold=2.0, permutations=9)),

@@ -120,7 +120,7 @@ def test_at_many_thresholds(dtype, kind, step):
             be.verification(
                 scores,
                 **options,
-                interval="people",
+                interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
             ),
             expected,
             "with an interval",
@@ -240,7 +240,7 @@ def test_the_smallest_far_target_is_one():
     ds = be.study_threshold(
         scores,
         f"far={target}",
-        interval="people",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
         folds=2,
         repeats=1,
     )

@@ -60,7 +60,7 @@ _WITH_IMAGES = ("worst", "probe")
 @option_of(
     "evaluate",
     "--interval METHOD",
-    ["people", "wilson", "clopper-pearson", "none"],
+    ["people", "subject-bootstrap", "wilson", "clopper-pearson", "none"],
 )
 @option(
     "--name NAME", "Name of a system; repeatable.  [the files' names]", multiple=True, name="names"

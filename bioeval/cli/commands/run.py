@@ -60,7 +60,7 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
 @option_of(
     "evaluate",
     "--interval METHOD",
-    ["people", "wilson", "clopper-pearson", "none"],
+    ["people", "subject-bootstrap", "wilson", "clopper-pearson", "none"],
     more="; people by default where these are quick.",
 )
 @CARD_OPTIONS

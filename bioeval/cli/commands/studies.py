@@ -172,7 +172,7 @@ def conventions_command(run: Run, data: str, second: str | None = None, **option
 @option_of("gom", "--variant")
 @option_of("gom", "--thresholds T,T", NUMBERS)
 @option_of("gom", "--max-rank N")
-@option_of("gom", "--interval METHOD", ["people", "wilson", "clopper-pearson"])
+@option_of("gom", "--interval METHOD", ["people", "subject-bootstrap", "wilson", "clopper-pearson"])
 @shared(interval=True, plots=True, names=True, fails=("mean_ap < 50%",))
 def gom_command(
     run: Run,

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 @option_of("compare", "--protocol CARD")
 @rates("compare", "far_targets", "frr_targets")
 @option_of("compare", "--adjust")
-@option_of("stats.IntervalMethod", "--replicates N", int, default=2000)
 @shared(use=True, interval=True, plots=True, names=True, fails=("eer > 5%", "worse"))
 def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     """Compare systems on the same templates, with intervals and tests of their differences.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
 )
 @option("--far X", "The smallest FRR with FAR at most X: the same as --target far=X.", RATE)
 @option_of("study_threshold", "--target T|RULE", TARGET)
+@option_of("study_threshold", "--task")
 @option_of("study_threshold", "--folds N")
 @option_of("study_threshold", "--repeats N")
 @ASSURE
 @option("--threshold T", "The threshold of --promise.", SCORE)
 @option_of("check_promise", "--promise RATE", more="; repeatable.", multiple=True)
+@option_of("study_threshold", "--rank-unit")
 @shared(use=True, interval=True, plots=True, fails=("far@part=test > 2%", "open"))
 def threshold_command(
     run: Run,
@@ -91,19 +94,23 @@ def threshold_command(
     else:
         from bioeval.studies.threshold_study import study_threshold
 
+        if options["task"] == "open_set":  # open-set identification ranks subjects
+            options["fusion"] = run.use.pop("fusion", "best")
         limits, seed = run.interval("people"), run.settings["random_state"]
         scores = run.read(data, second)
         study = study_threshold(scores, target, interval=limits, random_state=seed, **options)
         on_all = study["rates"].to_dataset().sel(part="all")
         require_defined([on_all["far"], on_all["frr"]], [scores], results=[study.to_dataset()])
-        _finish_with_curves(run, study, scores)
+        _finish_with_curves(run, study, scores, options)
 
 
 def _refuse_with(chosen: str, options: dict[str, Any], *others: str) -> None:
-    """Refuse options of folds and `others`."""
+    """Refuse options of folds and `others`, and another task than verification."""
     for name in ("folds", "repeats", "assure", *others):
         if name in options:
             raise click.UsageError(f"--{name} does not go with --{chosen}")
+    if options["task"] != "verification":
+        raise click.UsageError(f"--{chosen} is of verification; leave out --task open_set")
 
 
 def _check_promises(run: Run, data: str, second: str | None, options: dict[str, Any]) -> None:
@@ -116,7 +123,7 @@ def _check_promises(run: Run, data: str, second: str | None, options: dict[str, 
     threshold: float = options["threshold"]
     settings = {name: run.settings[name] for name in ("confidence", "unit")}
     checked = check_promise(scores, threshold, options["promise"], **settings)
-    _finish_with_curves(run, checked, scores)
+    _finish_with_curves(run, checked, scores, options)
     fail_if_refuted(run, checked)
 
 
@@ -126,24 +133,32 @@ def fail_if_refuted(run: Run, checked: xr.Dataset) -> None:
         run.fail(f"the data refute the promise {promise}")
 
 
-def _finish_with_curves(run: Run, study: xr.Dataset | xr.DataTree, scores: Scores) -> None:
+def _finish_with_curves(
+    run: Run, study: xr.Dataset | xr.DataTree, scores: Scores, options: dict[str, Any]
+) -> None:
     """Finish with a study, or promises; a page also has the curves at their thresholds."""
     import numpy as np
     import xarray as xr
 
     from bioeval.cli.running import Extras
+    from bioeval.tasks.identification import open_set
     from bioeval.tasks.verification_task import verification
 
     if run.page is None:
         run.finish(study)
         return
+    task, counted = "verification", functools.partial(verification, scores)
+    task += f"/{scores.claims_name or 'single'}"
+    if options["task"] == "open_set":
+        ranked = {name: options[name] for name in ("rank_unit", "fusion")}
+        task = "open_set"
+        counted = functools.partial(open_set, scores, **ranked, impostors="unenrolled")
     names = {"threshold", "assured_threshold"} & set(study.data_vars)
     chosen = np.array([float(study[name]) for name in names])
-    curves = verification(scores)
+    curves = counted()
     at_all = np.union1d(curves["threshold"].values, chosen[np.isfinite(chosen)])
     if len(at_all) > curves.sizes["threshold"]:
-        curves = verification(scores, thresholds=at_all)
-    task = f"verification/{scores.claims_name or 'single'}"
+        curves = counted(thresholds=at_all)
     name = str(study.attrs["result_type"]).replace("-", "_")
     tree = xr.DataTree.from_dict({task: curves, name: study})
     run.finish(study, Extras(page={scores.name: tree}))

@@ -12,14 +12,16 @@ from bioeval.base.errors import Message
 from bioeval.results.identification import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.variables import Variable
 from bioeval.stats.curve_limits import grid_of
-from bioeval.stats.limits import Limits, RateCurve, Sample, limits_of_rate, student
+from bioeval.stats.limits import Limits, Sample, limits_of_rate, percentile, student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.weighted_sums import (
     VALUES_AT_ONCE,
     by_subject,
     groups_of_people,
     kish,
+    linear_forms,
     rates_without_each,
+    ratio,
 )
 
 #: The largest value over the thresholds, at a threshold that is chosen anew in each replicate.
@@ -110,15 +112,15 @@ def _independent(
 class QueryReplicates:
     """Replicates of means over queries: a column each, behind a column with the means themselves.
 
-    A replicate leaves out a person or a group of people (jackknife). Queries of no person, such as
-    a distractor, are in every replicate.
+    A replicate leaves out a person or a group of people (jackknife), or draws the people again
+    (bootstrap). Queries of no person, such as a distractor, are in every replicate.
 
     Parameters
     ----------
     subjects : ndarray of int64, shape (queries,)
         The person who makes each query; negative: no person.
     counted : ndarray of bool, shape (queries,)
-        The queries that any mean is over: only their people are left out.
+        The queries that any mean is over: only their people are left out, or drawn.
     """
 
     def __init__(self, subjects: np.ndarray, counted: np.ndarray, options: IntervalMethod):
@@ -129,11 +131,14 @@ class QueryReplicates:
         self.person = np.minimum(np.searchsorted(persons, subjects), last_person)
         self.no_person = persons < 0  # (persons,)
         self.people = int((~self.no_person).sum())
-        #: int64 (queries,): the person, or the group of people, that replicates leave out. Queries
-        #: of no person, in no group, are one more unit, which is never left out.
-        group, self.groups = groups_of_people(self.no_person)
-        self.unit = group[self.person] if len(persons) else self.person
-        self.units = self.groups + 1
+        #: int64 (queries,): the person, or the group of people, that replicates leave out or draw.
+        self.unit = self.person
+        self.units = len(persons)
+        if not options.resamples:
+            # Queries of no person, in no group, are one more unit, which is never left out.
+            group, self.groups = groups_of_people(self.no_person)
+            self.unit = group[self.person] if len(persons) else self.person
+            self.units = self.groups + 1
 
     def independent_people(self, counted: np.ndarray) -> float:
         """Return the effective number of people (Kish 1965) who make the `counted` queries.
@@ -148,8 +153,10 @@ class QueryReplicates:
     def _sample(self, counted: np.ndarray) -> Sample:
         """Return the `counted` queries, and how many independent people they are worth."""
         queries = np.bincount(self.unit[counted], minlength=self.units)
-        of_group = queries[: self.groups]
-        shares = of_group[of_group > 0] / max(queries.sum(), 1)
+        shares = None
+        if not self.options.resamples:
+            of_group = queries[: self.groups]
+            shares = of_group[of_group > 0] / max(queries.sum(), 1)
         return Sample(float(queries.sum()), self.independent_people(counted), 1, shares)
 
     def _replicate_sums(self, counted: np.ndarray, sums: np.ndarray) -> np.ndarray:
@@ -158,9 +165,13 @@ class QueryReplicates:
         `sums` (k, units) are the sums of the values over the queries of each unit.
         """
         queries = np.bincount(self.unit[counted], minlength=self.units)
-        left_out = np.flatnonzero(queries[: self.groups])
-        totals = sums.sum(axis=1), queries.sum()
-        means = rates_without_each(sums[:, left_out], queries[left_out], *totals)
+        if self.options.resamples:
+            weights = self.options.weights(len(self.no_person), self.no_person)
+            means = ratio(linear_forms(sums, weights), linear_forms(queries[None], weights))
+        else:
+            left_out = np.flatnonzero(queries[: self.groups])
+            totals = sums.sum(axis=1), queries.sum()
+            means = rates_without_each(sums[:, left_out], queries[left_out], *totals)
         # Fractional weights of expected ties may exceed 1 by rounding.
         return np.minimum(means, 1.0)
 
@@ -197,17 +208,18 @@ class QueryReplicates:
     ) -> Limits:
         """Return the limits of means, or of rates, over the `counted` queries."""
         confidence = self.options.confidence
+        people = self.independent_people(counted)
+        if self.options.resamples:
+            return percentile(replicates, confidence, people)
         if is_rate:
             return limits_of_rate(replicates, self._sample(counted), confidence)
-        return student(replicates, confidence, self.independent_people(counted))
+        return student(replicates, confidence, people)
 
     def curve_limits(self, curve: MatchCurve, means: np.ndarray, *, is_rate: bool) -> Limits:
         """Return the limits of the means of a curve at ranks 1, 2, ..."""
         if is_rate:
             replicates = self.replicate_curve(curve, grid_of(curve.rank.astype(np.float64)))
-            sample = self._sample(curve.counted)
-            limits = RateCurve.from_columns(replicates, sample, self.options.confidence)
-            return limits.limits_at(means)
+            return self.options.rate_curve(replicates, self._sample(curve.counted)).limits_at(means)
         ranks_at_once = max(1, VALUES_AT_ONCE // max(self.units, 1))  # bounds memory
         ranks = np.arange(1, len(means) + 1)
         limits_of_slices = [

@@ -11,6 +11,7 @@ import xarray as xr
 from compared import by_measure
 from reference import one_thread  # noqa: F401
 from result_messages import arguments, codes
+from result_text import as_text
 
 import bioeval as be
 from bioeval.cli import main
@@ -556,6 +557,26 @@ def test_thresholds_that_agree_in_six_digits_are_two():
     at = [4.0, 4.0000001]
     compared = be.compare(systems, measures=[f"frr_at_threshold={x!r}" for x in at])
     assert compared.threshold.values.tolist() == at
+
+
+def test_each_system_may_have_a_threshold_of_its_own():
+    """Distances and similarities, each at a threshold: the rates are those of verification."""
+    near = be.simulate(15, 4, random_state=1)
+    far = be.simulate(15, 4, within=1.2, random_state=2)
+    similar = be.Scores(-np.asarray(far.values), far.probe_labels, kind="similarity")
+    at = {"frr": 0, "far": 0}
+    names = [f"{rate}_at_thresholds=4.5:-5.0" for rate in at]
+    compared = be.compare({"near": near, "similar": similar}, measures=names)
+    of_each = [be.verification(near, thresholds=[4.5]), be.verification(similar, thresholds=[-5.0])]
+    for rate in at:
+        expected = [float(x[rate][0]) for x in of_each]
+        assert compared[f"{rate}_at_thresholds"].values.tolist() == expected
+    assert compared.attrs["thresholds_of_systems"] == "near 4.5, similar -5"
+    assert "near 4.5, similar -5" in as_text(compared)
+    assert not [x for x in be.messages(compared) if x.code == "one-rate-at-threshold"]
+    for wrong in ("4.5", "1:2:3", "4.5:x", "4.5:inf"):
+        with pytest.raises(be.DataError, match="threshold"):
+            be.compare({"a": near, "b": similar}, measures=[f"frr_at_thresholds={wrong}"])
 
 
 @pytest.mark.parametrize(("rate", "other"), [("frr", "far"), ("far", "frr")])

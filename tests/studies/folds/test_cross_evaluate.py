@@ -623,12 +623,11 @@ def test_two_systems_over_the_same_folds_have_the_corrected_test(task, options, 
         for end, sign in (("low", -1), ("high", 1)):
             limit = pair[f"{name}_difference_{end}"].sel(at).item()
             assert limit == pytest.approx(differences.mean() + sign * half)
-        values = a.values.ravel()
+        of_value = be.stats.nadeau_bengio(a, test_size=6, train_size=18)
         value = compared[name].isel(system=0).sel(at).item()
-        assert value == pytest.approx(values.mean())
-        half = scipy.stats.t.ppf(0.975, folds - 1) * values.std(ddof=1)
+        assert value == pytest.approx(of_value.mean)
         low = compared[f"{name}_low"].isel(system=0).sel(at).item()
-        assert low == pytest.approx(max(value - half * math.sqrt(1 / folds + 6 / 18), 0))
+        assert low == pytest.approx(max(of_value.low, 0))
     assert codes(be.compare(l2, l2, measures=names)) >= ["systems-not-different"]
     three = be.compare(results)
     name = names[-1].partition("=")[0]

@@ -12,6 +12,7 @@ from json_rows import row
 from result_messages import arguments, codes
 from result_text import as_text
 from scipy.spatial.distance import cdist
+from sklearn import model_selection
 
 import bioeval as be
 from bioeval import protocol as cards
@@ -549,19 +550,54 @@ def test_a_result_says_what_was_done(doors):
         assert words in " ".join(text.split())
     listed = be.repeat(doors, [range(24), range(24, 48)])
     assert listed["open_set"].attrs["splitter"] == "2 listed partitions"
+    with pytest.raises(be.DataError, match="2 listed partitions, which is not recorded in full"):
+        be.partition.splitter_of(listed)
+    with pytest.raises(be.DataError, match=r"expected a result of be\.repeat"):
+        be.partition.splitter_of(whole)
 
 
-def test_the_partitions_of_a_result_are_drawn_again_by_its_splitter():
+SPLITTERS = [
+    be.partition.SubjectKFold(3, n_repeats=2, shuffle=True, random_state=1),
+    be.partition.SubjectKFold(3, shuffle=True),
+    be.partition.SubjectKFold(4),
+    be.partition.SubjectShuffleSplit(4, test_size=0.5, random_state=np.random.default_rng(3)),
+    be.partition.ProbeGallerySplit(
+        1, n_repeats=3, random_state=np.random.SeedSequence(5, spawn_key=(1,))
+    ),
+    be.partition.ProbeGallerySplit(enrol={"session": 1}),
+    be.partition.EnrolledSplit(be.partition.ProbeGallerySplit(1), unenrolled=3, random_state=1),
+    be.partition.Experiment(0.5, None, 1, 0.25, repeats=3),
+    be.partition.PredefinedFolds(np.arange(48) // 4 % 3),
+    be.partition.LeaveOneGroupOut("session"),
+    model_selection.GroupKFold(4),
+    model_selection.ShuffleSplit(3, random_state=4),
+    model_selection.RepeatedKFold(n_splits=2, n_repeats=2, random_state=0),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("splitter", SPLITTERS, ids=lambda x: type(x).__name__)
+def test_the_partitions_of_a_saved_result_are_drawn_again(splitter, tmp_path):
     crowd = be.simulate(12, 4, random_state=2)
-    for splitter in (
-        be.partition.SubjectKFold(3, shuffle=True),
-        be.partition.SubjectShuffleSplit(4, random_state=np.random.default_rng(3)),
+    meta = {"session": np.arange(48) % 2}
+    scores = be.Scores(crowd.values, crowd.probe_labels, probe_meta=meta)
+    path = tmp_path / "tree.nc"
+    tree = be.repeat(scores, splitter)
+    tree.to_netcdf(path, engine="h5netcdf")
+    saved = xr.load_dataset(path, group="verification/single", engine="h5netcdf")
+    again = be.repeat(scores, be.partition.splitter_of(saved))
+    for node in tree.leaves:
+        xr.testing.assert_identical(again[node.path].to_dataset(), node.to_dataset())
+
+
+def test_a_splitter_that_cannot_be_made_again_is_named(doors):
+    own = OwnSplitter([(range(24), range(24, 48))])
+    for splitter, message in (
+        (own, "OwnSplitter"),
+        (model_selection.ShuffleSplit(3), "ShuffleSplit without a seed"),
     ):
-        tree = be.repeat(crowd, splitter)
-        called = eval(tree["closed_set"].attrs["splitter"], vars(be.partition).copy())  # noqa: S307
-        again = be.repeat(crowd, called)
-        for node in tree.leaves:
-            xr.testing.assert_identical(again[node.path].to_dataset(), node.to_dataset())
+        with pytest.raises(be.DataError, match=message):
+            be.partition.splitter_of(be.repeat(doors, splitter))
 
 
 def test_ranks_and_fusion_need_no_card_of_their_own(doors):
@@ -585,3 +621,14 @@ def test_ranks_and_fusion_need_no_card_of_their_own(doors):
     ):
         with pytest.raises(error, match=f"{[*options][0]}"):
             be.repeat(doors, halves, **options)
+
+
+@pytest.mark.parametrize("name", ["sklearn.train_test_split", "sklearn.GridSearchCV", "os.system"])
+def test_nothing_but_a_splitter_is_made_of_a_saved_record(name):
+    result = be.repeat(
+        be.simulate(12, 2, random_state=1), be.partition.SubjectShuffleSplit(3, random_state=1)
+    )
+    for leaf in result.leaves:
+        leaf.attrs["splitter_record"] = json.dumps({name: {}})
+    with pytest.raises(be.DataError, match="neither of bioeval nor of scikit-learn"):
+        be.partition.splitter_of(result)

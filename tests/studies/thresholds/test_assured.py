@@ -170,7 +170,7 @@ def test_each_of_several_promises_is_tested():
     ]
     three_promises = be.check_promise(scores, 1.0, ["far=0.3", "frr=0.01", "far=0.001", "far=0.3"])
     assert three_promises.promise.values.tolist() == ["far=0.3", "frr=0.01", "far=0.001"]
-    for name in ("verdict", "promised", "people"):
+    for name in ("verdict", "promised", "people", "people_to_settle"):
         of_each = [found[name].item() for found in single_checks]
         np.testing.assert_array_equal(three_promises[name].values, of_each)
     for name in ("far", "far_low", "far_high"):
@@ -195,7 +195,7 @@ def test_the_threshold_is_the_loosest_at_which_the_promise_is_shown(layout):
             shown_results[threshold] = promise
     best = (max if scores.kind == "distance" else min)(shown_results)
     assert study.assured_threshold == best
-    assert study.assured_far == shown_results[best].far
+    assert study.assured_far == shown_results[best].far == study.assured_far_attempts
     assert study.assured_far_high == pytest.approx(shown_results[best].far_high.item(), rel=1e-9)
 
 
@@ -234,6 +234,7 @@ def test_too_few_people_are_told_how_many_are_needed():
     assert math.isnan(result.frr_price)
     answer = arguments(result, "no-threshold-promised")
     assert answer["why"].code == refused(result).code
+    assert answer["people"] == result.people_estimated and answer["people_far"] == result.people_far
 
 
 def test_two_people_are_too_few_for_anything():
@@ -270,6 +271,7 @@ def test_no_number_of_people_helps_above_the_target():
     result = be.study_threshold(
         be.Scores(two, scores.probe_labels), "far=0.1", folds=2, repeats=1, assure=0.95
     )
+    assert np.isnan(result.people_estimated)
     assert refused(result).code == "strictest-threshold-above-target"
 
 
@@ -287,6 +289,36 @@ def test_impostors_that_nothing_accepts(confidence):
         assert result.assured_far == 0 and 0 < result.assured_far_high < 0.1
     else:
         assert refused(result).arguments["far"] == 0
+
+
+def strong_wolves():
+    """Sixty people of whom ten are near to everybody: no errors at 0.5, many from 1 on."""
+    rng = np.random.default_rng(1)
+    people = np.repeat(np.arange(60), 3)
+    wolf = np.where(people < 10, 2.0, 0.0)
+    same = people[:, None] == people
+    values = np.where(same, 0.4, 5 - wolf[:, None] - wolf + rng.uniform(-0.1, 0.1, same.shape))
+    return be.Scores(np.maximum(values, 0.4), people)
+
+
+def test_promise_is_settled_by_more_people_of_whom_one_errs_in_many_pairs():
+    """3 / 0.0001 = 30,000 pairs without an error are the pairs of 246 people."""
+    assert 245 * 244 // 2 < 30_000 <= 246 * 245 // 2
+    promise = be.check_promise(be.simulate(60, 4, random_state=2), 2.2, "far=0.0001")
+    # Nobody errs: no pair of people is more than one trial, whatever other thresholds show.
+    assert 246 <= promise.people_to_settle.item() < 250
+    assert arguments(promise, "promise-open")["people_to_settle"] == promise.people_to_settle
+    wolves = be.check_promise(strong_wolves(), 0.5, "far=0.0001")
+    assert wolves.far == 0 and wolves.people_to_settle.item() > 246
+
+
+def test_fewer_people_may_refute_a_promise_than_the_rule_of_3_asks_for():
+    """A rate above the promise: more people refute it, and show nothing."""
+    promise = be.check_promise(be.simulate(60, 4, random_state=2), 3.4, "far=0.00035")
+    assert promise.verdict == "open" and promise.far > promise.promised
+    pairs_of_rule = 3 / 0.00035
+    settling = promise.people_to_settle.item()
+    assert settling * (settling - 1) / 2 < pairs_of_rule
 
 
 def test_of_more_than_three_people_some_kinds_may_be_absent():
@@ -318,5 +350,6 @@ def test_a_promise_is_shown_only_where_the_people_are_enough(people):
         assert (promise.verdict.item() == "shown") == (enough and high <= target)
         if not enough:
             open_promise = arguments(promise, "promise-open")
+            assert open_promise["people_to_settle"] >= needed
             assert open_promise["high"] > target
             assert "assured_threshold" not in study or np.isnan(study.assured_threshold)

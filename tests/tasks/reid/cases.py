@@ -27,10 +27,12 @@ PLOTS = {
     "ranked_lists": lambda i: lists(),
 }
 VARIABLES = {
-    "re-identification": lambda: be.reid(queries(), per_query=True, rank_k=3, interval="people"),
+    "re-identification": lambda: be.reid(
+        queries(), per_query=True, rank_k=3, interval="subject-bootstrap"
+    ),
     "GOM": lambda: be.gom(
         queries(),
         per_query=True,
-        interval="people",
+        interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100),
     ),
 }

@@ -105,7 +105,7 @@ def test_the_card_gives_what_the_function_gives():
     alone = be.gom(scores, convention=CARD)
     assert result.equals(alone) and result.equals(be.gom(scores, max_rank=20))
     assert result.attrs["convention"] == result.attrs["protocol"] == CARD
-    options = {"interval": "people"}
+    options = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
     limits = be.evaluate(scores, CARD, **options)["gom"].to_dataset()
     assert "mrep_area_low" in limits
     assert limits.equals(be.gom(scores, convention=CARD, **options))
