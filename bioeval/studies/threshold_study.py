@@ -25,6 +25,7 @@ from bioeval.base.kinds import Kind
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
 from bioeval.counting.identification import Searches, claims_lost, search
+from bioeval.counting.masks import PeopleOfParts, SearchedParts
 from bioeval.counting.operating_points import Attempts
 from bioeval.counting.threshold_rules import (
     ChosenThreshold,
@@ -69,10 +70,8 @@ from bioeval.studies.assurance import (
 from bioeval.studies.folds.cross_evaluate import cross_evaluate
 from bioeval.studies.folds.folds import (
     FoldOptions,
-    Searched,
     ThresholdTask,
-    fold_of_searches,
-    stacked,
+    numbers_of_searches,
 )
 from bioeval.studies.folds.results import fold_dataset
 from bioeval.studies.folds.splits import Samples, SamplesToDivide, SplitPlan
@@ -354,17 +353,33 @@ def count_searches(
     person = scores.codes.probe
     gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
     searches = search(scores, task)
-    all_searches = Searched.of_part(searches, task, gallery, person)
-    attempts = all_searches.attempts()
-    chosen = choose(rule.as_distance(scores.kind), attempts)
+    all_probes = np.arange(len(person))
+    whole = _searched_parts(searches, task, person, [all_probes])
+    # No threshold accepts a mate at another rank, nor a failed search, of which there is no distance.
+    is_first = whole.rank == 1
+    mate = np.where(is_first, searches.mate, np.nan)[whole.is_mated]
     is_impostor = searches.impostor_probes("unenrolled")
+    attempts = Attempts.with_failures(mate, searches.other[is_impostor])
+    chosen = choose(rule.as_distance(scores.kind), attempts)
     unenrolled = len(np.unique(person[is_impostor]))
-    # Of a failed search there is no distance, and any threshold rejects it.
-    mates_at_rank_1 = np.full(all_searches.genuine, np.inf)
-    at_rank_1 = all_searches.mate_distance[all_searches.ranks == 1]
-    mates_at_rank_1[: len(at_rank_1)] = at_rank_1
+
+    # Folds divide the people who search, those who are enrolled and others alike; the gallery stays.
+    is_enrolled = np.isin(person, person[searches.mates > 0])
+    meta = {"enrolled": np.where(is_enrolled, "yes", "no")}
+    plan = SplitPlan(splitter, SamplesToDivide(len(person), person, meta=meta))
+    splits = [*plan.splits.values()]
+    train, test = (
+        _searched_parts(searches, task, person, [x.probes for x in parts])
+        for parts in ([x.train for x in splits], [x.test for x in splits])
+    )
+    numbers = numbers_of_searches(train, test, options, options.rule.as_distance(scores.kind))
+    numbers["gallery_subjects"] = np.full((len(splits), 2), gallery)
+    sizes = [Samples(person).sizes(split) for split in splits]
+    numbers |= {name: np.array([x[name] for x in sizes]) for name in sizes[0]}
+    lost = claims_lost(scores, options.fused(scores.kind))
+    about = Provenance.from_scores(scores).without_claims(*lost)
     return CountedStudy(
-        _folds_of_searches(scores, searches, splitter, options, gallery),
+        fold_dataset(numbers, plan, about, options),
         chosen,
         attempts,
         _rates_of_searches(scores, chosen, interval, search_options),
@@ -374,35 +389,30 @@ def count_searches(
             "unenrolled_people": unenrolled,
         },
         StudyPeople(unenrolled, attempts.impostor_attempts, is_search=True),
-        others=SearchesOfOthers(searches.other[is_impostor], person[is_impostor], mates_at_rank_1),
+        others=SearchesOfOthers(
+            searches.other[is_impostor],
+            person[is_impostor],
+            np.where(np.isnan(mate), np.inf, mate),
+        ),
     )
 
 
-def _folds_of_searches(
-    scores: Scores, searches: Searches, splitter: Any, options: FoldOptions, gallery: int
-) -> xr.Dataset:
-    """Return the evaluation in folds, which divide the people who search.
+def _searched_parts(
+    searches: Searches, task: OpenSet, person: np.ndarray, parts: Sequence[np.ndarray]
+) -> SearchedParts:
+    """Return the searches of the whole gallery by the probes of each part.
 
-    People who are enrolled and people who are not are divided alike; the gallery of `gallery`
-    subjects stays whole.
+    `person` (probes,) has the code of the person who searches; all probes are of people.
     """
-    rule = options.rule.as_distance(scores.kind)
-    person = scores.codes.probe
-    is_enrolled = np.isin(person, person[searches.mates > 0])
-    meta = {"enrolled": np.where(is_enrolled, "yes", "no")}
-    plan = SplitPlan(splitter, SamplesToDivide(len(person), person, meta=meta))
-    people, folds = Samples(person), []
-    for split in plan.splits.values():
-        train, test = (
-            Searched.of_part(
-                searches.select(part.probes), options.search, gallery, person[part.probes]
-            )
-            for part in (split.train, split.test)
-        )
-        folds.append(fold_of_searches(train, test, options, rule) | people.sizes(split))
-    lost = claims_lost(scores, options.fused(scores.kind))
-    about = Provenance.from_scores(scores).without_claims(*lost)
-    return fold_dataset(stacked(folds), plan, about, options)
+    chosen, probing, both = [], [], []
+    for probes in parts:
+        arrays = {k: x[probes] for k, x in vars(searches).items() if isinstance(x, np.ndarray)}
+        chosen.append(replace(searches, **arrays))
+        probing.append(len(np.unique(person[probes])))
+        both.append(len(np.unique(person[probes[searches.enrolled[probes]]])))
+    sides = np.array([probing, both])
+    people = PeopleOfParts(sides[0], enrolled=sides[1], both=sides[1], every=sides[0])
+    return SearchedParts.of_searches(chosen, task.ties, people)
 
 
 def searches_of_people(scores: Scores) -> Scores:
