@@ -355,7 +355,7 @@ def count_searches(
     searches = search(scores, task)
     all_probes = np.arange(len(person))
     whole = _searched_parts(searches, task, person, [all_probes])
-    # No threshold accepts a mate at another rank, nor a failed search, of which there is no distance.
+    # No threshold accepts a mate at another rank, nor a failed search, which has no distance.
     is_first = whole.rank == 1
     mate = np.where(is_first, searches.mate, np.nan)[whole.is_mated]
     is_impostor = searches.impostor_probes("unenrolled")
@@ -363,7 +363,7 @@ def count_searches(
     chosen = choose(rule.as_distance(scores.kind), attempts)
     unenrolled = len(np.unique(person[is_impostor]))
 
-    # Folds divide the people who search, those who are enrolled and others alike; the gallery stays.
+    # Folds divide the people who search, enrolled or not alike; the gallery stays whole.
     is_enrolled = np.isin(person, person[searches.mates > 0])
     meta = {"enrolled": np.where(is_enrolled, "yes", "no")}
     plan = SplitPlan(splitter, SamplesToDivide(len(person), person, meta=meta))
