@@ -105,15 +105,6 @@ def test_the_loosest_threshold_reaches_the_rate_and_never_passes_it(far, thresho
     assert loosest.frr == (~(mates <= threshold)).mean()
 
 
-def test_the_curve_is_drawn_up_to_the_target_itself():
-    alarms = np.array([2.0, 1.0, 3.0, 2.0])
-    curve = SearchesOfOthers(alarms, np.arange(4), np.array([0.5])).far_curve(0.9)
-    for target, drawn in ((0.74, [1.0]), (0.75, [1.0, 2.0])):
-        points = assured_threshold(curve, target).points
-        assert points[0].tolist() == drawn
-        assert points[1].tolist() == [0.25, 0.75][: len(drawn)]
-
-
 def test_the_threshold_is_that_of_open_set():
     scores = searched(1)
     for unit in ("template", "subject"):
