@@ -732,8 +732,8 @@ def check_promise(
     if not len(several):
         raise DataError('`promise` is empty; expected a promise such as "far=0.01"')
     for text in several:
-        name, _, rate = str(text).partition("=")
-        if name.strip().lower() not in TARGETS or not rate or "," in rate:
+        name, _, number = str(text).partition("=")
+        if name.strip().lower() not in TARGETS or not number or "," in number:
             raise DataError(f"`promise` is {received(text)}; expected far=X or frr=X")
         rules.append(Rule.parse(text, "promise"))
         if not 0 < rules[-1].values[0] < 1:

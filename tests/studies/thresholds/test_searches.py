@@ -9,7 +9,7 @@ from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.studies.assurance import SearchesOfOthers, assured_threshold
+from bioeval.studies.assurance import SearchesOfOthers
 
 SHORT = {"interval": "people", "task": "open_set", "folds": 3, "repeats": 1}
 
