@@ -89,6 +89,22 @@ def test_curves_that_are_none(changes, words):
         be.gom_from_curves(**curves)
 
 
+def test_thresholds_and_limits_of_similarities_are_in_their_unit():
+    """Scores are not scaled; the smallest similarity is the loosest threshold."""
+    distances, taus = searched(), np.array([1.0, 2.5, 4.0])
+    sides = {"probe_meta": distances.probe_meta, "gallery_meta": distances.gallery_meta}
+    labels = distances.probe_labels, distances.gallery_labels
+    similar = be.Scores(-distances.values, *labels, kind="similarity", **sides)
+    options = {"scaled": False, "budget": 5, "interval": "people"}
+    expected = be.gom(distances, thresholds=taus, **options)
+    of_similarities = be.gom(similar, thresholds=-taus[::-1], **options)
+    assert of_similarities.threshold.values.tolist() == (-taus[::-1]).tolist()
+    for name, values in expected.data_vars.items():
+        turned = values.values[::-1] if "threshold" in values.dims else values.values
+        turned = 0.0 - turned if name.startswith("tau_") else turned
+        np.testing.assert_allclose(of_similarities[name], turned, rtol=1e-12, err_msg=name)
+
+
 # --------------------------------------------------------------------------------------- card
 
 
