@@ -176,6 +176,18 @@ def test_files_keep_who_is_no_person(tmp_path, suffix):
         assert found_attempts(read) == found_attempts(scores)
         if suffix == "npz":
             assert (read.distractor_ids is None) == (ids is None)
+    # A person of that name, in a matrix or in pairs, is kept or refused.
+    of_matrix = be.Scores(
+        np.arange(16.0).reshape(4, 4), ["unknown"] * 2 + ["b"] * 2, distractor_ids=()
+    )
+    for scores in (of_matrix, of_matrix.at_pairs(*np.triu_indices(4, 1))):
+        if suffix == "npz":
+            be.save(scores, tmp_path / "person.npz")
+            read = be.verification(be.load(tmp_path / "person.npz"))
+            assert read.genuine_attempts == be.verification(scores).genuine_attempts
+            continue
+        with pytest.raises(be.DataError, match="'unknown' is a person here"):
+            be.save(scores, tmp_path / f"person.{suffix}")
     np.savez(tmp_path / "y.npz", scores=np.eye(2), labels=[0, 1], distractor_ids=[0.5])
     with pytest.raises(be.DataError, match=r"`distractor_ids` is 0\.5; expected an integer"):
         be.load(tmp_path / "y.npz")

@@ -207,6 +207,12 @@ class ArrayFile:
         self.used |= RESERVED.intersection(names)
         return self.roles.get(role)
 
+    def ids_of_no_person(self, name: str) -> tuple[Any, ...] | None:
+        """Return the labels of no person that an array of bioeval's own states; None if absent."""
+        if self.arguments.names_arrays or name not in self.arrays:
+            return None
+        return as_ids(np.ravel(self.arrays[name].read()).tolist(), name)
+
     def refuse_objects(self, name: str) -> None:
         """Raise with the reason if an array cannot be read without unpickling objects."""
         if self.arrays[name].dtype.hasobject:
@@ -508,10 +514,7 @@ def scores_of(
         scores = scores._with(remarks=(*scores.remarks, remark))
     if arguments.names_arrays:
         return scores
-    ids, junk_ids = (
-        as_ids(np.ravel(arrays[name].read()).tolist(), name) if name in arrays else None
-        for name in IDS_OF_NO_PERSON
-    )
+    ids, junk_ids = map(file.ids_of_no_person, IDS_OF_NO_PERSON)
     return marking(scores, ids, junk_ids or ())
 
 
@@ -1036,7 +1039,10 @@ def _scores_of_trials(
             "expected 1 or 0 after the two templates, or `labels` with subject_id",
         )
     else:
-        no_person = ids_of_no_person(arguments.peek("distractor_ids"))
+        ids = arguments.peek("distractor_ids")
+        no_person = ids_of_no_person(
+            file.ids_of_no_person("distractor_ids") if ids is None else ids
+        )
         sides = subjects[enrolled], subjects[probe]
         genuine, is_attempt = classes_of_subjects(*sides, no_person)
         if not is_attempt.all():
@@ -1103,9 +1109,11 @@ def _pairs(file: ArrayFile, name: str) -> Scores:
             raise fault(file.path, "'template_names' has a name twice", "expected each once")
         enrolled, probes = np.ascontiguousarray(templates.T, dtype=np.int32)
         templates = Codes.known(as_objects(names.tolist()), probes, enrolled)
+    ids = arguments.peek("distractor_ids")
     scores = Scores.from_pairs(
         values,
         file.read(genuine),
+        distractor_ids=file.ids_of_no_person("distractor_ids") if ids is None else ids,
         subjects=_both_sides(file, "subject", pair_count),
         pair_folds=file.read_if_there("fold"),
         pair_templates=templates,

@@ -22,7 +22,13 @@ from bioeval.scores.arrays import Mask
 from bioeval.scores.attempts import compared_cells
 from bioeval.scores.formats.arrays import RESERVED, SCHEMA
 from bioeval.scores.formats.tables import optional
-from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects, missing_values
+from bioeval.scores.labels import (
+    IDS_OF_NO_PERSON,
+    NO_PERSON,
+    are_of_no_person,
+    as_objects,
+    missing_values,
+)
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.sides import declared_names
 
@@ -326,9 +332,16 @@ def _subjects(scores: Scores) -> list[np.ndarray]:
         sides = [scores.gallery_labels, scores.probe_labels]
     subjects = []
     for labels, side in zip(sides, (codes.gallery, codes.probe), strict=True):
-        if codes.no_person[side].any():
+        is_person = ~codes.no_person[side]
+        are_words = are_of_no_person(labels, NO_PERSON) & is_person
+        if are_words.any():
+            raise DataError(
+                f"{str(labels[are_words][0])!r} is a person here (`distractor_ids`), and is no "
+                "person where a list is read; save to a .npz file"
+            )
+        if not is_person.all():
             labels = as_objects(labels.tolist())
-            labels[codes.no_person[side]] = "unknown"
+            labels[~is_person] = "unknown"
         subjects.append(labels)
     return subjects
 
