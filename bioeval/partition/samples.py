@@ -139,6 +139,7 @@ class SplitInput:
         part = copy(self)
         part.splitter = f"{self.splitter} ({name})" if name else self.splitter
         part.n = len(index)
+        part.no_person = self.no_person[index]
         part.subjects = self.subjects.select(index)
         part._columns = {name: column[index] for name, column in self._columns.items()}
         part.place = np.empty(part.n, dtype=np.int64)
