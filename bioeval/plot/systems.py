@@ -109,7 +109,7 @@ def labels_of(known: Sequence[str], *listed: Sequence[str]) -> dict[str, str]:
     renamed = {as_plot_text(x): as_plot_text(require_text("labels", y)) for x, y in labels.items()}
     for name in colours:
         if name not in known:
-            raise DataError(bad_choice("colors", name, known))
+            raise DataError(bad_choice("a name in colors", name, known))
     Style.words = {x: y for x, y in renamed.items() if x not in known}
     colours.update({renamed[name]: colours[name] for name in [*colours] if name in renamed})
     return renamed

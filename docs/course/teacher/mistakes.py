@@ -203,7 +203,7 @@ def _identification(
 
     yield PERCENT, 100 * right[name]
     yield _COUNTS, len(person) * right[name]
-    yield _OWN_MATE, np.ones_like(right[name])
+    yield f"{_OWN_MATE}, or the data are others", np.ones_like(right[name])
     yield _LONG_RANK, rate(rank + 1)
     yield "each rank is too small by one: the rank of the nearest image is 1", rate(rank - 1)
     yield "an image of another person that is as near does not count: it does", rate(nearer + 1)
