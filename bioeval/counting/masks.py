@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.kinds import Layout
-from bioeval.counting.identification import Role, Searches, Searching, role_of, tied_ahead
 from bioeval.counting.operating_points import Attempts, AttemptsOfParts, RankedAttempts
+from bioeval.counting.searches import Role, Searches, Searching, role_of
 from bioeval.counting.sorted_matrix import SortedCells, SortedClasses, SortedMatrix, may_be_sorted
 from bioeval.counting.sorted_scores import SortedScores
 from bioeval.counting.threshold_rules import PointsWanted
+from bioeval.counting.ties import tied_ahead
 from bioeval.counting.verification import Use, Verified, count_searches
 from bioeval.protocol.fields import ImpostorProbes, Ties
 from bioeval.protocol.tasks import Search

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bioeval.counting.grids import grid_over, guide_to
-from bioeval.counting.identification import ENDS
 from bioeval.counting.order import runs
 from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.thresholds import CurveThresholds, to_internal
+from bioeval.counting.ties import ENDS
 from bioeval.kernels import single_template as kernel
 from bioeval.kernels.single_template import Chances, Grid, within_chances
 from bioeval.protocol.fields import Ties

@@ -15,17 +15,17 @@ from bioeval.base.kinds import Kind
 from bioeval.counting.cells import GenuineScores
 from bioeval.counting.counted import AttemptCounter, ThreadCounts
 from bioeval.counting.grids import grid_over
-from bioeval.counting.identification import (
+from bioeval.counting.operating_points import Attempts
+from bioeval.counting.order import increasing
+from bioeval.counting.parts import Parts, parts_of
+from bioeval.counting.reduce import Extent, Reducer, reduce
+from bioeval.counting.searches import (
     NO_CLAIMS_LOST,
     ClaimsLost,
     Searches,
     Searching,
     TooFewTemplates,
 )
-from bioeval.counting.operating_points import Attempts
-from bioeval.counting.order import increasing
-from bioeval.counting.parts import Parts, parts_of
-from bioeval.counting.reduce import Extent, Reducer, reduce
 from bioeval.counting.threshold_rules import PointsWanted, VerificationPoints, points_of
 from bioeval.counting.thresholds import CurveThresholds, require_values, to_internal
 from bioeval.scores.blocks import Block

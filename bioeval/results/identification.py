@@ -13,9 +13,9 @@ import xarray as xr
 from bioeval.base.errors import Message, ProtocolError
 from bioeval.base.kinds import Kind, Layout
 from bioeval.counting.grids import ScoreExtent, grid_over
-from bioeval.counting.identification import ENDS, Searches
 from bioeval.counting.operating_points import EqualError, RankedAttempts
 from bioeval.counting.order import increasing
+from bioeval.counting.searches import Searches
 from bioeval.counting.sorted_scores import SortedScores
 from bioeval.counting.thresholds import (
     FAR_TARGETS,
@@ -26,6 +26,7 @@ from bioeval.counting.thresholds import (
     to_internal,
     to_user,
 )
+from bioeval.counting.ties import ENDS
 from bioeval.protocol.fields import ImpostorProbes, Ties, Unmated
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Scalars, Variables, dataset, rate, variables_over

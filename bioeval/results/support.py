@@ -10,9 +10,9 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Message, message_attrs, messages_of
-from bioeval.counting.identification import ENDS
 from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.thresholds import to_internal
+from bioeval.counting.ties import ENDS
 from bioeval.protocol.fields import ImpostorProbes, PlainTies
 from bioeval.results.variables import RANKS, SUPPORTED
 from bioeval.scores.matrix import Scores

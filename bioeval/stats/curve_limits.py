@@ -21,7 +21,7 @@ from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.verification import Verified
 from bioeval.results.support import RuleOf
 from bioeval.stats.error_curves import ErrorColumns
-from bioeval.stats.limits import (
+from bioeval.stats.jackknife import (
     Limits,
     RateCurve,
     chosen_anew,

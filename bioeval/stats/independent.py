@@ -2,8 +2,8 @@
 
 Attempts that share a subject are dependent: for all-against-all comparisons, these intervals are
 far too narrow (``docs/uncertainty.md``). With an effective number of attempts, which follows from
-how a rate varies between people (:mod:`bioeval.stats.limits`), exact intervals hold for dependent
-attempts, too.
+how a rate varies between people (:mod:`bioeval.stats.jackknife`), exact intervals hold for
+dependent attempts, too.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.results.dataset import VariableParts
-    from bioeval.stats.limits import Limits, RateCurve, Sample
+    from bioeval.stats.jackknife import Limits, RateCurve, Sample
 
 #: Methods that leave out people in turn, or draw people with replacement.
 PeopleName = Literal["people", "subject-bootstrap"]
@@ -159,9 +159,9 @@ class IntervalMethod:
     def rate_curve(self, columns: np.ndarray, sample: Sample, *, raised: bool = False) -> RateCurve:
         """Return the limits of a rate along its curve, from columns by this method.
 
-        The arguments are explained in :meth:`bioeval.stats.limits.RateCurve.from_columns`.
+        The arguments are explained in :meth:`bioeval.stats.jackknife.RateCurve.from_columns`.
         """
-        from bioeval.stats.limits import RateCurve
+        from bioeval.stats.jackknife import RateCurve
 
         if self.resamples:
             return RateCurve.from_replicates(columns, sample.units, self.confidence)

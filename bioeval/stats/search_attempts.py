@@ -13,10 +13,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from bioeval.counting.identification import Searches, place_weights
-from bioeval.counting.left_out import LeftOut
+from bioeval.counting.searches import Searches
+from bioeval.counting.searches_without import LeftOut
+from bioeval.counting.ties import place_weights
 from bioeval.protocol.fields import ImpostorProbes, Ties
-from bioeval.stats.limits import Sample
+from bioeval.stats.jackknife import Sample
 from bioeval.stats.weighted_sums import (
     by_subject,
     groups_of_people,

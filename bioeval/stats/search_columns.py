@@ -11,15 +11,15 @@ import xarray as xr
 
 from bioeval.base.errors import Message, counted
 from bioeval.base.progress import stage
-from bioeval.counting.identification import Searches
-from bioeval.counting.left_out import LeftOut
 from bioeval.counting.operating_points import Attempts
+from bioeval.counting.searches import Searches
+from bioeval.counting.searches_without import LeftOut
 from bioeval.protocol.fields import ImpostorProbes, Ties
 from bioeval.results.support import independent_trials, searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets
 from bioeval.stats.error_curves import ErrorColumns, ErrorsByRow, corrected_to
-from bioeval.stats.limits import Limits, RateCurve, percentile
+from bioeval.stats.jackknife import Limits, RateCurve, percentile
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.search_attempts import (
     FEWEST,

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from bioeval.stats.limits import jackknife, quantiles
+from bioeval.stats.jackknife import jackknife, quantiles
 
 #: The fewest people whom two systems must decide differently for a significant difference: with
 #: five, the most extreme outcome of a two-sided sign test has a probability of 2 / 2^5 = 6.25 %.

@@ -26,7 +26,7 @@ from bioeval.stats.error_curves import (
     corrected_to,
     curve_measures,
 )
-from bioeval.stats.limits import Limits, RateCurve, Sample, percentile, student
+from bioeval.stats.jackknife import Limits, RateCurve, Sample, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.weighted_sums import (
     AttemptsMade,

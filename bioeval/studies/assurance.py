@@ -28,7 +28,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.showing.messages import sentence_about, warns_of_doubts
 from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.error_curves import EER
-from bioeval.stats.limits import RateCurve, Sample
+from bioeval.stats.jackknife import RateCurve, Sample
 from bioeval.stats.options import PEOPLE, IntervalMethod
 from bioeval.stats.verification import VerificationColumns
 from bioeval.stats.weighted_sums import by_subject, groups_of, rates_without_each

@@ -44,8 +44,8 @@ from bioeval.base.errors import (
     received,
 )
 from bioeval.base.progress import reporter, rows_reported, rows_reported_to
-from bioeval.counting.identification import Searches, Searching
-from bioeval.counting.left_out import LeftOut
+from bioeval.counting.searches import Searches, Searching
+from bioeval.counting.searches_without import LeftOut
 from bioeval.counting.threshold_rules import PointsWanted, Rule
 from bioeval.counting.thresholds import FAR_TARGETS, check_targets, to_internal
 from bioeval.counting.verification import Verified, count
@@ -91,7 +91,7 @@ from bioeval.showing.messages import warns_of_doubts
 from bioeval.showing.text import Text, labelled
 from bioeval.stats.aggregate import attrs_of_interval
 from bioeval.stats.error_curves import curve_measures
-from bioeval.stats.limits import student
+from bioeval.stats.jackknife import student
 from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
 from bioeval.stats.search_attempts import FEWEST
 from bioeval.stats.search_columns import SearchColumns

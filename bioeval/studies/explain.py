@@ -22,9 +22,10 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, counted, received
 from bioeval.base.kinds import Kind
-from bioeval.counting.identification import place_weights, role_of
+from bioeval.counting.searches import role_of
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule
 from bioeval.counting.thresholds import is_accepted, to_user
+from bioeval.counting.ties import place_weights
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import Ties
 from bioeval.protocol.loading import for_layout

@@ -19,9 +19,9 @@ from bioeval.base.errors import (
     received,
 )
 from bioeval.base.progress import rows_reported
-from bioeval.counting.identification import Searching, check_max_rank
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Reducer, reduce
+from bioeval.counting.searches import Searching, check_max_rank
 from bioeval.counting.single_template import thresholds_over
 from bioeval.counting.thresholds import (
     curve_thresholds,

@@ -53,7 +53,7 @@ from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
 from bioeval.scores.sides import InOrder, in_order
 from bioeval.showing.messages import warns_of_doubts
-from bioeval.stats.limits import Limits, Sample, limits_of_rate, limits_of_sum
+from bioeval.stats.jackknife import Limits, Sample, limits_of_rate, limits_of_sum
 from bioeval.stats.options import IntervalMethod, interval_of, trials_of
 from bioeval.stats.people import PeopleCounts, people_counts
 from bioeval.stats.simultaneous import Differences, discordant, least_discordant, letters_of

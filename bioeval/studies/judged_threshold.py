@@ -26,7 +26,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.sampled import KIND_DOUBTS
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.showing.numbers import threshold_text
-from bioeval.stats.limits import limits_of_sum
+from bioeval.stats.jackknife import limits_of_sum
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.studies.assurance import REFUSED
 from bioeval.tasks.verification_task import chosen_threshold, verification

@@ -78,7 +78,7 @@ from bioeval.showing.messages import warn_of, warns_of_doubts
 from bioeval.showing.rows import OVER
 from bioeval.stats.options import IntervalMethod
 from bioeval.studies.folds.cross_evaluate import evaluate_tasks
-from bioeval.studies.folds.folds import FoldOptions, FoldTask, parse_ranks
+from bioeval.studies.folds.loop import FoldOptions, FoldTask, parse_ranks
 from bioeval.studies.folds.results import (
     parts_without_attempts,
     support_of_parts,

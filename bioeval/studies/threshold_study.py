@@ -24,9 +24,9 @@ from bioeval.base.errors import (
 from bioeval.base.kinds import Kind
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
-from bioeval.counting.identification import Searches, claims_lost, search
 from bioeval.counting.masks import PeopleOfParts, SearchedParts
 from bioeval.counting.operating_points import Attempts
+from bioeval.counting.searches import Searches, claims_lost, search
 from bioeval.counting.threshold_rules import (
     ChosenThreshold,
     PointsWanted,
@@ -68,7 +68,7 @@ from bioeval.studies.assurance import (
     require_named_people,
 )
 from bioeval.studies.folds.cross_evaluate import cross_evaluate
-from bioeval.studies.folds.folds import (
+from bioeval.studies.folds.loop import (
     FoldOptions,
     ThresholdTask,
     numbers_of_searches,

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, received
 from bioeval.base.progress import rows_reported
-from bioeval.counting.identification import Searches, check_max_rank, search
+from bioeval.counting.searches import Searches, check_max_rank, search
 from bioeval.counting.thresholds import (
     FAR_TARGETS,
     CurveThresholds,
@@ -46,7 +46,7 @@ from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.single_template_counts import SingleTemplateCounted
 
 if TYPE_CHECKING:
-    from bioeval.counting.left_out import LeftOut
+    from bioeval.counting.searches_without import LeftOut
 
 RANKS = {
     "subject": Variable("subject of the probe", label="subject"),
@@ -138,7 +138,7 @@ class SearchCounted:
 
         With `units` (codes,), the subjects of a unit are left out together.
         """
-        from bioeval.counting.left_out import LeftOut
+        from bioeval.counting.searches_without import LeftOut
 
         codes = self.scores.codes
         ties = self.task.ties

@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import ProtocolError
-from bioeval.counting.identification import check_max_rank
+from bioeval.counting.searches import check_max_rank
 from bioeval.counting.thresholds import (
     CurveThresholds,
     check_extra,

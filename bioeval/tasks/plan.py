@@ -10,8 +10,8 @@ import numpy as np
 
 from bioeval.base.errors import Message, ProtocolError
 from bioeval.base.progress import stage
-from bioeval.counting.identification import Searches, Searching
-from bioeval.counting.left_out import LeftOut
+from bioeval.counting.searches import Searches, Searching
+from bioeval.counting.searches_without import LeftOut
 from bioeval.counting.threshold_rules import PointsWanted
 from bioeval.counting.thresholds import (
     RARE_TARGETS,

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError, Message, ProtocolError, message_attrs
-from bioeval.counting.identification import ENDS, role_of
+from bioeval.counting.searches import role_of
 from bioeval.counting.single_template import (
     ENROLLED,
     MATE,
@@ -21,6 +21,7 @@ from bioeval.counting.single_template import (
     thresholds_over,
 )
 from bioeval.counting.thresholds import CurveThresholds
+from bioeval.counting.ties import ENDS
 from bioeval.protocol.fields import ImpostorProbes, PlainTies, Unmated
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import Scalars, rate

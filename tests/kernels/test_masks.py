@@ -5,8 +5,8 @@ import pytest
 from masked_worlds import random_places, random_scores
 
 import bioeval as be
-from bioeval.counting.identification import search
 from bioeval.counting.masks import MaskedParts
+from bioeval.counting.searches import search
 from bioeval.counting.sorted_matrix import SortedMatrix, may_be_sorted
 from bioeval.counting.verification import Use, verify
 from bioeval.protocol.tasks import Search

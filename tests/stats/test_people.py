@@ -13,7 +13,7 @@ from ways import counted_by
 
 import bioeval as be
 from bioeval.scores import people
-from bioeval.stats.limits import jackknife, moved_by_many
+from bioeval.stats.jackknife import jackknife, moved_by_many
 
 PEOPLE = 12
 
@@ -420,7 +420,7 @@ def test_where_people_are_drawn_again_the_gallery_stays():
 def test_ranks_without_room_have_no_limits(monkeypatch):
     scores = be.simulate(12, 3, within=2.0, random_state=0)
     closed = be.closed_set(scores, interval="people")
-    monkeypatch.setattr("bioeval.counting.left_out.MOST_PAIRS", 100)
+    monkeypatch.setattr("bioeval.counting.searches_without.MOST_PAIRS", 100)
     fewer = be.closed_set(scores, interval="people")
     number_with_limits = int(np.isfinite(fewer.cms_low).sum())
     assert (

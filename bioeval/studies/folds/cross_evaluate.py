@@ -26,7 +26,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.aggregate import REPEATED_INTERVALS, RepeatedInterval
 from bioeval.stats.options import IntervalMethod, required_interval
-from bioeval.studies.folds.folds import (
+from bioeval.studies.folds.loop import (
     FoldedSystem,
     FoldOptions,
     FoldTask,

@@ -41,7 +41,7 @@ from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.aggregate import attrs_of_interval
 from bioeval.stats.weighted_sums import ratio
-from bioeval.studies.folds.folds import FoldOptions
+from bioeval.studies.folds.loop import FoldOptions
 from bioeval.studies.folds.splits import SplitPlan
 
 #: Labels of the dimension `part`: the threshold is chosen on the first, and judged on both.

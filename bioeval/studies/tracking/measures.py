@@ -20,7 +20,7 @@ from bioeval.base.arguments import require_choice, require_number
 from bioeval.base.errors import DataError, Message, counted
 from bioeval.base.progress import report
 from bioeval.results.variables import Variable
-from bioeval.stats.limits import student
+from bioeval.stats.jackknife import student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.tracking.inputs import (

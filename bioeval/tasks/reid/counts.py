@@ -17,11 +17,12 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Message, ProtocolError, counted
-from bioeval.counting.identification import ENDS, RankFacts, place_weights, tied_ahead
 from bioeval.counting.mate_ranks import MatchLists, MateRanks, Within
 from bioeval.counting.reduce import Reducer, reduce
+from bioeval.counting.searches import RankFacts
 from bioeval.counting.single_template import SingleShots
 from bioeval.counting.thresholds import to_user
+from bioeval.counting.ties import ENDS, place_weights, tied_ahead
 from bioeval.protocol.fields import ApForm, PlainTies, PrecisionOver, RankKOver, Ties
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Scalars, dataset, rate, variables_over

@@ -16,11 +16,11 @@ import xarray as xr
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, Message, ProtocolError, counted
 from bioeval.base.progress import rows_reported, rows_reported_to
-from bioeval.counting.identification import check_max_rank
 from bioeval.counting.mate_ranks import MatchLists
 from bioeval.counting.order import float_of, ordinals_of
 from bioeval.counting.parts import parts_of
 from bioeval.counting.reduce import Extent, reduce
+from bioeval.counting.searches import check_max_rank
 from bioeval.counting.thresholds import check_thresholds, require_values, to_user
 from bioeval.protocol.fields import GomVariant, PlainTies, Ties
 from bioeval.protocol.loading import load

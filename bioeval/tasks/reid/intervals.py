@@ -12,7 +12,7 @@ from bioeval.base.errors import Message
 from bioeval.results.identification import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.variables import Variable
 from bioeval.stats.curve_limits import grid_of
-from bioeval.stats.limits import Limits, Sample, limits_of_rate, percentile, student
+from bioeval.stats.jackknife import Limits, Sample, limits_of_rate, percentile, student
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.weighted_sums import (
     VALUES_AT_ONCE,

@@ -16,8 +16,8 @@ import xarray as xr
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import Message, ProtocolError, messages_of
 from bioeval.base.progress import rows_reported
-from bioeval.counting.identification import check_max_rank
 from bioeval.counting.mate_ranks import MatchLists
+from bioeval.counting.searches import check_max_rank
 from bioeval.counting.thresholds import check_thresholds, require_values, to_internal
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import (

@@ -18,7 +18,6 @@ from bioeval.base.errors import DataError, ProtocolError, received
 from bioeval.base.kinds import Kind
 from bioeval.base.progress import report_rows, reporter, rows_reported_to
 from bioeval.counting.folds import FoldAttempts, Subset
-from bioeval.counting.identification import claims_lost, role_of
 from bioeval.counting.masks import (
     MaskedParts,
     PartsOfScores,
@@ -30,6 +29,7 @@ from bioeval.counting.masks import (
 )
 from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.reduce import reduce
+from bioeval.counting.searches import claims_lost, role_of
 from bioeval.counting.sorted_matrix import SortedMatrix
 from bioeval.counting.threshold_rules import (
     ChosenThreshold,

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.counting.identification import Searches, tied_ahead
+from bioeval.counting.searches import Searches
+from bioeval.counting.ties import tied_ahead
 from bioeval.protocol.fields import Ties
 from bioeval.scores.blocks import Block, Mates
 from bioeval.scores.matrix import Scores
