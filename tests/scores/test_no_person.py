@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from json_rows import value
-from limits import streaming
+from label_doors import DOORS, Labelled
 from named_arguments import raises_about
 from reference import assert_all_tasks
-from result_messages import arguments, codes
+from result_messages import arguments
 
 import bioeval as be
 from bioeval.cli import main
@@ -33,7 +33,6 @@ NOBODY = [
     "-1",
     "",
 ]
-WORLDS = range(25)
 THRESHOLDS = np.arange(-1.0, 9.0)
 
 
@@ -51,24 +50,24 @@ def labels_of(rng: np.random.Generator, number: int) -> list:
     ]
 
 
-def world(seed: int, *, square: bool) -> dict:
-    """Scores with ties, as naive.py takes them."""
+def world(seed: int, *, square: bool, kind: str | None = None) -> Labelled:
+    """Scores with ties; of distances, those of embeddings."""
     rng = np.random.default_rng(seed)
-    m = n = int(rng.integers(4, 9))
-    if not square:
-        n = int(rng.integers(3, 9))
+    m, n = int(rng.integers(4, 9)), 0 if square else int(rng.integers(3, 9))
     labels = labels_of(rng, m + n)
     if all(map(naive.is_nobody, labels)):
         labels[0] = labels[-1] = "ann"
-    kind = ("distance", "similarity")[seed % 2]
-    gallery = None if square else labels[m:]
-    values = rng.integers(0, 8, (m, n)).astype(float)
-    return {"values": values, "probe_labels": labels[:m], "gallery_labels": gallery, "kind": kind}
+    points = rng.integers(0, 4, (m + n, 2)).astype(float)
+    values = np.abs(points[:m, None] - (points if square else points[m:])).sum(axis=2)
+    kind = kind or ("distance", "similarity")[seed % 2]
+    values = values if kind == "distance" else 7 - values
+    return Labelled(values, labels[:m], None if square else labels[m:], kind, points)
 
 
-def scores_of(case: dict, **options) -> be.Scores:
-    sides = [case["probe_labels"], case["gallery_labels"]]
-    return be.Scores(case["values"], *sides, kind=case["kind"], **options)
+def case_of(given: Labelled) -> dict:
+    """The world as naive.py takes it."""
+    case = {"values": given.values, "probe_labels": given.probes, "kind": given.kind}
+    return case | {"gallery_labels": given.gallery}
 
 
 def plain_attempts(case: dict) -> tuple[list, list]:
@@ -93,42 +92,34 @@ def expected_attempts(attempts: tuple[list, list], kind: str) -> list:
     return [ga, fa, *map(len, attempts)]
 
 
-# ------------------------------------------------------------------ a matrix, embeddings
+# ------------------------------------------------------------------ every door
 
 
 @pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 @pytest.mark.parametrize("square", [True, False])
-@pytest.mark.parametrize("seed", WORLDS)
-def test_every_task_equals_the_definition(seed, square):
-    case = world(seed, square=square)
-    assert_all_tasks(scores_of(case), THRESHOLDS, **case)
-    assert found_attempts(scores_of(case)) == expected_attempts(plain_attempts(case), case["kind"])
-    nobody = [sum(map(naive.is_nobody, case[x] or [])) for x in ("probe_labels", "gallery_labels")]
-    assert ("no-person" in codes(be.verification(scores_of(case)))) == any(nobody)
-
-
-@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
-@pytest.mark.parametrize("square", [True, False])
-@pytest.mark.parametrize("seed", range(4))
-def test_embeddings_equal_the_definition_in_rows_and_tiles(seed, square):
-    rng = np.random.default_rng(seed)
-    labels = [*labels_of(rng, 40), *"ab"]
-    embeddings = rng.integers(0, 4, (42, 2)).astype(float)
-    cut = 42 if square else 20
-    sides = (
-        (embeddings, labels)
-        if square
-        else (embeddings[:cut], labels[:cut], embeddings[cut:], labels[cut:])
-    )
-    gallery_embeddings = embeddings if square else embeddings[cut:]
-    case = {
-        "values": np.abs(embeddings[:cut, None] - gallery_embeddings).sum(axis=2),
-        "probe_labels": labels[:cut],
-        "gallery_labels": None if square else labels[cut:],
-        "kind": "distance",
-    }
-    for scores in (be.Scores.from_embeddings(*sides, metric="l1"), streaming(*sides, metric="l1")):
-        assert_all_tasks(scores, THRESHOLDS, **case)
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.cases(6)
+def test_every_door_equals_the_definition(door, square, tmp_path):
+    first = 6 * [*DOORS].index(door)
+    for seed in range(first, first + 6):
+        kind = "distance" if door in ("embeddings", "tiles") else None
+        given = world(seed, square=square, kind=kind)
+        expected = expected_attempts(plain_attempts(case_of(given)), given.kind)
+        if not sum(expected[2:]):
+            continue
+        scores, labels = DOORS[door](given, tmp_path), sum(given.sides, [])
+        assert found_attempts(scores) == expected
+        said = {x.code: x.arguments for x in be.messages(be.verification(scores))}
+        if scores.layout == "pairs":
+            two = len(given.cells()[0]) - sum(expected[2:])
+            assert said.get("pairs-of-no-person", {"pairs": 0})["pairs"] == two
+            assert {*map(str, scores.subjects)} <= {
+                str(x) for x in labels if not naive.is_nobody(x)
+            }
+            continue
+        assert ("no-person" in said) == any(map(naive.is_nobody, labels))
+        if seed < first + 2:
+            assert_all_tasks(scores, THRESHOLDS, **case_of(given))
 
 
 # ------------------------------------------------------------------ which labels
@@ -196,77 +187,28 @@ def test_files_keep_who_is_no_person(tmp_path, suffix):
 # ------------------------------------------------------------------ pairs, and files
 
 
-def pairs_of(case: dict) -> pd.DataFrame:
-    """All comparisons of a matrix of two sides as a list."""
-    lines = itertools.product(range(len(case["probe_labels"])), range(len(case["gallery_labels"])))
-    rows = [
-        (case["gallery_labels"][j], case["probe_labels"][i], case["values"][i][j]) for i, j in lines
-    ]
-    return pd.DataFrame(rows, columns=["subject_a", "subject_b", case["kind"]])
-
-
-@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
-@pytest.mark.parametrize("seed", WORLDS)
-def test_a_list_without_classes_has_those_of_its_subjects(seed, tmp_path):
-    case = world(seed, square=False)
-    table, expected = pairs_of(case), expected_attempts(plain_attempts(case), case["kind"])
-    if not sum(expected[2:]):
-        return
-    table.to_csv(tmp_path / "x.csv", index=False)
-    rows, columns = np.indices(case["values"].shape).reshape(2, -1)
-    for scores in (
-        be.load(tmp_path / "x.csv"),
-        be.load(table),
-        scores_of(case).at_pairs(rows, columns),
-    ):
-        assert found_attempts(scores) == expected
-        two = len(table) - sum(expected[2:])
-        said = [x.arguments["pairs"] for x in be.messages(be.verification(scores))
-                if x.code == "pairs-of-no-person"]  # fmt: skip
-        assert said == [two] * (two > 0)
-
-
 @pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 @pytest.mark.parametrize("seed", range(8))
 def test_stated_classes_decide(seed, tmp_path):
-    case = world(seed, square=False)
-    table = pairs_of(case)
-    nobodies = table[["subject_a", "subject_b"]].map(naive.is_nobody)
-    nobody, of_somebody = nobodies.any(axis=1), ~nobodies.all(axis=1)
-    same = [a == b for a, b in zip(table["subject_a"], table["subject_b"], strict=True)]
+    given = world(seed, square=False)
+    table = given.frame()
+    subjects = table[["gallery_subject", "probe_subject"]].to_numpy()
+    nobody = [naive.is_nobody(a) + naive.is_nobody(b) for a, b in subjects]
     chance = np.random.default_rng(seed).random(len(table)) < 0.5
-    table["genuine"] = np.where(nobody, chance, same).astype(int)
-    values = table[case["kind"]].to_numpy()
-    attempts = tuple(values[of_somebody & (table["genuine"] == x)].tolist() for x in (1, 0))
+    stated = [x if n else a == b for x, n, (a, b) in zip(chance, nobody, subjects, strict=True)]
+    table["genuine"] = np.int64(stated)
+    attempts: tuple[list, list] = ([], [])
+    for score, is_genuine, n in zip(table[given.kind], stated, nobody, strict=True):
+        if n < 2:
+            attempts[not is_genuine].append(score)
     table.to_csv(tmp_path / "x.csv", index=False)
-    subjects = table[["subject_a", "subject_b"]].to_numpy(dtype=object)
     constructed = be.Scores.from_pairs(
-        values, table["genuine"], subjects=subjects, kind=case["kind"]
+        table[given.kind], stated, subjects=subjects, kind=given.kind
     )
     for scores in (be.load(tmp_path / "x.csv"), be.load(table), constructed):
-        assert found_attempts(scores) == expected_attempts(attempts, case["kind"])
-        labels = [*case["probe_labels"], *case["gallery_labels"]]
-        people = {str(x) for x in labels if not naive.is_nobody(x)}
+        assert found_attempts(scores) == expected_attempts(attempts, given.kind)
+        people = {str(x) for x in sum(given.sides, []) if not naive.is_nobody(x)}
         assert {*map(str, scores.subjects)} == people
-
-
-@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("square", [True, False])
-def test_labels_of_a_file_may_be_blank(seed, square, tmp_path):
-    case = world(seed, square=square)
-    np.save(tmp_path / "x.npy", case["values"])
-    sides = {"probe": case["probe_labels"], "gallery": case["gallery_labels"]}
-    options = {}
-    for option, side in zip(("labels", "gallery"), ("probe", "gallery"), strict=True):
-        if sides[side] is not None:
-            options[option] = tmp_path / f"{side}.csv"
-            table = pd.DataFrame({"subject": sides[side], "day": 1})
-            table[["subject"] if seed % 2 else ["subject", "day"]].to_csv(
-                options[option], index=False
-            )
-    read = be.load(tmp_path / "x.npy", kind=case["kind"], **options)
-    assert found_attempts(read) == expected_attempts(plain_attempts(case), case["kind"])
 
 
 def test_a_matrix_may_have_blank_names_of_subjects(tmp_path):

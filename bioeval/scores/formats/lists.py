@@ -208,8 +208,10 @@ def scores_of_two_files(path: Path, impostor_path: Path, arguments: Arguments) -
 
 
 def both_sides(enrolled: Words, probes: Words) -> Codes:
-    """Return two columns as codes, which number the values of both together."""
+    """Return two columns as codes, which number the values of both together, blanks too."""
     values, number_of_probe = united(enrolled.values, probes.values)
+    if "" in enrolled.values and "" in probes.values:
+        number_of_probe[probes.values.index("")] = enrolled.values.index("")
     return Codes.known(
         as_objects(values),
         number_of_probe.astype(np.int32)[probes.codes],
