@@ -42,50 +42,47 @@ def naive_eer_of_mean(first, second, is_genuine):
     return float(naive.eer(scores[is_genuine], scores[~is_genuine], "distance").value)
 
 
-OFF = ~np.eye(N, dtype=bool)
-MATRIX_EER = naive_eer_of_mean(A[OFF], B[OFF], (WHO[:, None] == WHO)[OFF])
+OFF, IN_ORDER = ~np.eye(N, dtype=bool), np.arange(N)
+DAYS = np.array([f"day {i % 3}" for i in range(N)])
+#: The column of names of each system, how the second is ordered, an argument, and what comes of it.
+MATRICES = [
+    *((x, {y: NAMES[ORDER]}, ORDER, {}, "asked") for x in TITLES for y in (x, "shot")),
+    *((x, {x: NAMES[ORDER]}, ORDER, {"names": x}, "by names") for x in TITLES),
+    *((x, {x: NAMES[ORDER]}, ORDER, {"names": None}, "by place") for x in TITLES),
+    ("picture", {"picture": NAMES}, IN_ORDER, {}, "by place"),
+    # Names of another folder say nothing.
+    ("picture", {"picture": np.char.add("cnn/", NAMES[ORDER])}, IN_ORDER, {}, "by place"),
+    ("picture", {"day": DAYS[::-1]}, IN_ORDER, {}, "by place"),
+    ("day", {"day": DAYS[::-1]}, IN_ORDER, {}, "by place"),
+    ("picture", pd.DataFrame({"picture": NAMES}).iloc[ORDER], ORDER, {}, "by names"),  # by numbers
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("title", TITLES)
-@pytest.mark.parametrize("other_title", [None, "shot"])
-def test_two_matrices_whose_names_have_unknown_titles(title, other_title):
-    square = np.ix_(ORDER, ORDER)
-    columns = {title: NAMES}, {other_title or title: NAMES[ORDER]}
-
-    def both(**options):
-        values = (A, WHO), (B[square], WHO[ORDER])
-        return [
-            be.Scores(*v, probe_meta=x, **options) for v, x in zip(values, columns, strict=True)
-        ]
-
+@pytest.mark.parametrize(("title", "columns", "order", "options", "expected"), MATRICES)
+def test_two_matrices(title, columns, order, options, expected):
+    first = {title: DAYS if title == "day" else NAMES}
+    values, other_values = A, B[np.ix_(order, order)]
+    people, other_people = WHO, WHO[order]
+    if isinstance(columns, pd.DataFrame):
+        first, values = pd.DataFrame(first), pd.DataFrame(values)
+        people, other_people = pd.Series(people), pd.Series(WHO).iloc[order]
+        other_values = pd.DataFrame(other_values, order, order)
+    systems = [
+        be.Scores(values, people, probe_meta=first, **options),
+        be.Scores(other_values, other_people, probe_meta=columns, **options),
+    ]
+    by_name, by_place = (
+        naive_eer_of_mean(A[OFF], x[OFF], (WHO[:, None] == WHO)[OFF])
+        for x in (B, B[np.ix_(order, order)])
+    )
+    assert (by_name != by_place) == (order is ORDER)
+    if expected != "asked":
+        assert np.isclose(fused(*systems), by_name if expected == "by names" else by_place)
+        return
     for call in (fused, lambda a, b: be.compare({"a": a, "b": b})):
         with pytest.raises(be.DataError, match=rf"'?{title}'? of .* in different orders: '0") as e:
-            call(*both())
+            call(*systems)
         assert f'`names="{title}"`' in str(e.value) and "`names=None`" in str(e.value)
-    if other_title is None:
-        assert np.isclose(fused(*both(names=title)), MATRIX_EER)
-    by_place = naive_eer_of_mean(A[OFF], B[square][OFF], (WHO[:, None] == WHO)[OFF])
-    assert np.isclose(fused(*both(names=None)), by_place) and by_place != MATRIX_EER
-
-
-def test_texts_in_the_same_order_are_no_question():
-    first = be.Scores(A, WHO, probe_meta={"picture": NAMES})
-    second = be.Scores(B, WHO, probe_meta={"picture": NAMES})
-    assert np.isclose(fused(first, second), MATRIX_EER)
-    folders = [f"cnn/{x}" for x in NAMES[ORDER]]  # names of another folder say nothing
-    apart = be.Scores(B, WHO, probe_meta={"picture": folders})
-    assert np.isclose(fused(first, apart), MATRIX_EER)
-    days = [f"day {i % 3}" for i in range(N)]
-    by_day = be.Scores(B, WHO, probe_meta={"day": days[::-1]})
-    assert np.isclose(fused(be.Scores(A, WHO, probe_meta={"day": days}), by_day), MATRIX_EER)
-
-
-def test_rows_that_are_joined_by_numbers_are_no_question():
-    table = pd.DataFrame(B).iloc[ORDER, ORDER]
-    columns = pd.DataFrame({"picture": NAMES}).iloc[ORDER]
-    second = be.Scores(table, pd.Series(WHO).iloc[ORDER], probe_meta=columns)
-    first = be.Scores(pd.DataFrame(A), pd.Series(WHO), probe_meta=pd.DataFrame({"picture": NAMES}))
-    assert np.isclose(fused(first, second), MATRIX_EER)
 
 
 @pytest.mark.parametrize("title", TITLES)
@@ -139,47 +136,38 @@ WORDS = [("reference", "probe"), ("img_a", "img_b"), ("reference", "query"), ("b
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "frame"])
 @pytest.mark.parametrize(("first", "second"), WORDS)
-def test_a_list_whose_templates_have_unknown_titles(tmp_path, form, first, second):
+def test_lists_whose_templates_have_unknown_titles(tmp_path, form, first, second):
+    """One list with names of one set; and two, whose probes and gallery have other names."""
     source = source_of(listed(A, first, second), tmp_path, form)
+    columns = {"template_a": first, "template_b": second}
     with pytest.raises(
         be.DataError, match=rf"'{first}' and '{second}' are|'{second}', .* one side"
     ):
         be.load(source)
-    named = be.load(source, columns={"template_a": first, "template_b": second})
-    assert len(named.values) == int((ROW != COLUMN).sum())
-    plain = be.load(source, columns={first: None, second: None})
-    assert len(plain.values) == len(ROW)
-
-
-@pytest.mark.parametrize("form", ["csv", "parquet", "frame"])
-@pytest.mark.parametrize(("first", "second"), WORDS)
-def test_two_lists_whose_templates_have_unknown_titles(tmp_path, form, first, second):
-    """Probes and gallery have other names, so that each list is sound alone."""
-    tables = []
-    for matrix in (A, B):
-        table = listed(matrix, first, second)
+    assert len(be.load(source, columns=columns).values) == int((ROW != COLUMN).sum())
+    assert len(be.load(source, columns={first: None, second: None}).values) == len(ROW)
+    tables = [listed(x, first, second) for x in (A, B)]
+    for table in tables:
         table[second] = "q_" + table[second]
-        tables.append(table)
-    truth = naive_eer_of_mean(A[ROW, COLUMN], B[ROW, COLUMN], GENUINE)
-    sources = [
-        source_of(x, tmp_path, form, name)
-        for x, name in ((tables[0], "a"), (shuffled(tables[1]), "b"))
-    ]
-    columns = {"template_a": first, "template_b": second}
+    truth, by_place = (
+        naive_eer_of_mean(A[ROW, COLUMN], x.distance.to_numpy(), GENUINE)
+        for x in (tables[1], shuffled(tables[1]))
+    )
+    sources = [source_of(x, tmp_path, form, str(i))
+               for i, x in enumerate([*tables, shuffled(tables[1])])]  # fmt: skip
     read = [be.load(x, columns=columns) for x in sources]
-    assert np.isclose(fused(*read), truth)
+    assert np.isclose(fused(read[0], read[2]), truth)
     if second in ("probe", "query"):
         return  # one side alone is asked about where the list is read
-    with pytest.raises(be.DataError, match="in different orders: .* is pair") as e:
-        fused(*map(be.load, sources))
-    assert f'`columns={{"template_a": "{first}"}}`' in str(e.value)
-    with pytest.raises(be.DataError, match="in different orders"):
-        fused(read[0], be.load(sources[1]))
+    unnamed = [be.load(x) for x in sources]
+    for system in (unnamed[0], read[0]):
+        with pytest.raises(be.DataError, match="in different orders") as e:
+            fused(system, unnamed[2])
+        if system is unnamed[0]:
+            assert f'`columns={{"template_a": "{first}"}}`' in str(e.value)
     no_names = [be.load(x, columns={"name": None}) for x in sources]
-    by_place = naive_eer_of_mean(A[ROW, COLUMN], shuffled(tables[1]).distance.to_numpy(), GENUINE)
-    assert np.isclose(fused(*no_names), by_place) and by_place != truth
-    same_order = [be.load(source_of(x, tmp_path, form, "c")) for x in tables]
-    assert np.isclose(fused(*same_order), truth)
+    assert np.isclose(fused(no_names[0], no_names[2]), by_place) and by_place != truth
+    assert np.isclose(fused(*unnamed[:2]), truth)
 
 
 @pytest.mark.parametrize("title", ["trial", "filepath"])
