@@ -317,18 +317,6 @@ class Message:
         about = {"about": list(self.about)} if self.about else {}
         return {"code": self.code, **about, **self.arguments}
 
-    @classmethod
-    def of_entry(cls, entry: Mapping[str, Any]) -> Message:
-        """Return the message from its dictionary, as :meth:`entry` returns it."""
-        values = {name: _messages_from_json(value) for name, value in entry.items()}
-        return cls(values.pop("code"), **values)
-
-
-def _messages_from_json(value: Any) -> Any:
-    if isinstance(value, Mapping) and isinstance(value.get("code"), str):
-        return Message.of_entry(value)
-    return list(map(_messages_from_json, value)) if isinstance(value, list) else value
-
 
 class MessageWarning(BioevalWarning):
     """A Python warning whose text is also a message of the result, in its table and on its page."""
@@ -359,11 +347,6 @@ def as_json(messages: Iterable[Message]) -> str:
     return to_json([*distinct.values()])
 
 
-def from_json(text: str) -> list[Message]:
-    """Return the messages in a text of :func:`as_json`; an empty text has none."""
-    return list(map(Message.of_entry, json.loads(text or "[]")))
-
-
 def joined_messages(by_name: Mapping[str, Iterable[Message]]) -> list[Message]:
     """Return the messages of several systems, each once.
 
@@ -392,4 +375,9 @@ def message_attrs(
 
 def messages_of(attrs: Mapping[Any, Any]) -> list[Message]:
     """Return the messages in the attributes of a result; an empty list if there are none."""
-    return from_json(str(attrs.get(ATTRIBUTE) or ""))
+
+    def read(entry: dict[str, Any]) -> Any:  # an argument may be a message, or a dictionary
+        return Message(entry.pop("code"), **entry) if isinstance(entry.get("code"), str) else entry
+
+    listed: list[Message] = json.loads(str(attrs.get(ATTRIBUTE) or "[]"), object_hook=read)
+    return listed

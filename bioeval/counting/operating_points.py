@@ -346,10 +346,6 @@ class EqualError:
         del values["ends"]
         return values
 
-    def of_part(self, part: int) -> EqualError:
-        numbers = {name: float(x[part]) for name, x in self.values().items()}
-        return EqualError(**numbers, ends=(float(self.ends[0][part]), float(self.ends[1][part])))
-
 
 class Points(NamedTuple):
     """A point of the ROC of each part, arrays (parts,)."""

@@ -10,7 +10,7 @@ import math
 import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 
@@ -63,28 +63,16 @@ class VerificationPoints:
     """Operating points of verification."""
 
     wanted: PointsWanted
-    equal_error: EqualError
+    #: EER if genuine attempts come last among equal scores, and if they come first.
+    eer_ends: tuple[float, float]
     #: Numbers, and arrays over targets and costs, by the names of a result; thresholds are
     #: distances, and undefined values NaN.
     values: dict[str, Any]
     symmetric: bool | None  # whether each pair was counted in both directions; None if unknown
     independent: float  # impostor attempts, each pair of a symmetric matrix once
     #: Finite thresholds of the curve besides its grid, and the false accepts there.
-    extra_thresholds: np.ndarray = field(default_factory=lambda: np.empty(0))
-    extra_accepted: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-
-    def with_thresholds(self, thresholds: np.ndarray, attempts: Attempts) -> Self:
-        """Return the points with other extra thresholds, and the false accepts there."""
-        accepted = attempts.false_accepts(thresholds)
-        return replace(self, extra_thresholds=thresholds, extra_accepted=accepted)
-
-    def thresholds(self, *names: str) -> np.ndarray:
-        """Return the finite thresholds by their names, by default of all points but least costs."""
-        point_names = names or THRESHOLDS
-        thresholds = np.concatenate(
-            [np.atleast_1d(self.values.get(x, np.nan)) for x in point_names]
-        )
-        return thresholds[np.isfinite(thresholds)]
+    extra_thresholds: np.ndarray
+    extra_accepted: np.ndarray
 
 
 #: The names of the thresholds around which scores are kept.
@@ -107,13 +95,23 @@ def points_of(
     if wanted.every_score and len(wanted.costs):
         values |= dict(zip(COST_LABELS, wanted.costs.T, strict=True))
     independent = attempts.impostor_attempts / (2 if symmetric else 1)
-    points = VerificationPoints(wanted, error.of_part(0), values, symmetric, independent)
-    if not (attempts.defined and with_thresholds):
-        return points
-    thresholds = points.thresholds(*THRESHOLDS, OF_COSTS)
-    if wanted.thresholds is not None:
-        thresholds = np.append(thresholds, wanted.thresholds[np.isfinite(wanted.thresholds)])
-    return points.with_thresholds(thresholds, attempts)
+    last, first = error.ends
+    extra = np.empty(0)
+    if attempts.defined and with_thresholds:
+        found = [np.ravel(values[x]) for x in (*THRESHOLDS, OF_COSTS) if x in values]
+        if wanted.thresholds is not None:
+            found.append(wanted.thresholds)
+        extra = np.concatenate(found)
+        extra = extra[np.isfinite(extra)]
+    return VerificationPoints(
+        wanted,
+        (float(last[0]), float(first[0])),
+        values,
+        symmetric,
+        independent,
+        extra,
+        attempts.false_accepts(extra),
+    )
 
 
 def point_values(

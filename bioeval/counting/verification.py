@@ -312,10 +312,6 @@ class Verified:
             self.attempts, points, symmetric=symmetric, with_thresholds=with_thresholds
         )
 
-    def replace_thresholds(self, thresholds: np.ndarray, attempts: Attempts) -> None:
-        """Set further thresholds of the curve; `attempts` know the false accepts there."""
-        self.points = self.points.with_thresholds(thresholds, attempts)
-
     # -- data and people
 
     @cached_property

@@ -133,18 +133,13 @@ def about_attrs(
         attrs["reading"] = "; ".join(about.reading)
     if about.nan != "raise":
         attrs["failed_genuine"], attrs["failed_impostor"] = about.failures
-    return attrs | message_attrs(
-        [*about.notes, *incomplete, *_messages_on_labels(about), *warnings]
-    )
-
-
-def _messages_on_labels(about: Provenance) -> list[Message]:
+    messages = [*about.notes, *incomplete]
     people = about.probe_subjects, about.enrolled_subjects, about.gallery_subjects
     if people == (1, 1, 1) and about.layout in ("all-against-all", "probe-against-gallery"):
-        return [labels_doubtful("impostor")]
-    if about.layout == "all-against-all" and about.gallery_templates == about.gallery_subjects:
-        return [labels_doubtful("genuine")]
-    return []
+        messages.append(labels_doubtful("impostor"))
+    elif about.layout == "all-against-all" and about.gallery_templates == about.gallery_subjects:
+        messages.append(labels_doubtful("genuine"))
+    return attrs | message_attrs([*messages, *warnings])
 
 
 def require_schema(attrs: Mapping[Any, Any]) -> None:

@@ -12,10 +12,21 @@ import xarray as xr
 from xarray.indexes import PandasIndex
 
 from bioeval.base.errors import joined_messages, message_attrs, messages_of
+from bioeval.base.kinds import Kind
 from bioeval.base.version import __version__
 from bioeval.counting.operating_points import COST_LABELS
+from bioeval.counting.thresholds import to_user
 from bioeval.results.attributes import SCHEMA
-from bioeval.results.variables import GALLERY, NEXT, QUERY_MEANS, RANKS, TASKS, Variable, described
+from bioeval.results.variables import (
+    GALLERY,
+    NEXT,
+    QUERY_MEANS,
+    RANKS,
+    TASKS,
+    VERIFICATION,
+    Variable,
+    described,
+)
 
 #: Variables that come first, since ``print(dataset)`` shows only the first and the last six.
 FIRST = (
@@ -33,6 +44,12 @@ VariableParts = tuple[Sequence[str], np.ndarray, Mapping[str, Any]]
 
 def variables_over(dims: tuple[str, ...], **values: Any) -> Variables:
     return {name: (dims, x) for name, x in values.items()}
+
+
+def in_units(values: Variables, kind: Kind) -> Variables:
+    """Return operating points with their thresholds in the user's units."""
+    thresholds = [x for x in values if described(VERIFICATION, x).units == "score"]
+    return values | {name: to_user(values[name], kind) for name in thresholds}
 
 
 class Scalars(NamedTuple):

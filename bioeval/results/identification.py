@@ -29,7 +29,7 @@ from bioeval.counting.thresholds import (
 from bioeval.counting.ties import ENDS
 from bioeval.protocol.fields import ImpostorProbes, Ties, Unmated
 from bioeval.results.attributes import about_attrs
-from bioeval.results.dataset import Scalars, Variables, dataset, rate, variables_over
+from bioeval.results.dataset import Scalars, Variables, dataset, in_units, rate, variables_over
 from bioeval.results.support import (
     independent_trials,
     note_thresholds_beyond_scores,
@@ -40,7 +40,6 @@ from bioeval.results.support import (
     tie_message,
 )
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, SUPPORTED
-from bioeval.results.verification import in_units
 from bioeval.scores.provenance import Provenance
 
 # Limits of a result, if the user gives no number of ranks.
@@ -225,7 +224,7 @@ class OpenSetPoints:
     @cached_property
     def equal_error(self) -> EqualError:
         """The point at which FAR and 1 - DIR at rank 1 cross."""
-        return self.ranked.first.equal_error().of_part(0)
+        return self.ranked.first.equal_error()
 
     def at_far(self, targets: np.ndarray, ranks: int) -> DirAtFar:
         dir_, threshold = self.ranked.dir_at_far(targets, np.arange(1, ranks + 1))
@@ -235,8 +234,8 @@ class OpenSetPoints:
         """Return the EER, and the points of :meth:`at_far`, in the user's units."""
         error = self.equal_error
         return {
-            **in_units(error.values(), kind),
-            "eer_threshold_next": to_user(self.next_scores(error.eer_threshold), kind),
+            **in_units({name: x[0] for name, x in error.values().items()}, kind),
+            "eer_threshold_next": to_user(self.next_scores(error.eer_threshold[0]), kind),
             "dir_at_far": at_far.dir,
             "threshold_at_far": to_user(at_far.threshold, kind),
             "threshold_at_far_next": to_user(self.next_scores(at_far.threshold), kind),
@@ -547,10 +546,10 @@ def _tie_messages(
     searches: Searches, points: OpenSetPoints, role: str, far_targets: np.ndarray
 ) -> Iterator[Message]:
     if not ((searches.tied > 0) & (searches.mates > 0)).any():
-        yield from tie_message("eer", points.equal_error.ends, "EER")
+        yield from tie_message("eer", np.ravel(points.equal_error.ends), "EER")
         return
     mates_last, mates_first = (OpenSetPoints.from_searches(searches, ties, role) for ties in ENDS)
-    ends = mates_last.equal_error.ends[0], mates_first.equal_error.ends[1]
+    ends = mates_last.equal_error.ends[0].item(), mates_first.equal_error.ends[1].item()
     yield from tie_message("eer", ends, "EER")
     low, high = (end.at_far(far_targets, 1).dir[:, 0] for end in (mates_last, mates_first))
     for target, *rates in zip(far_targets.tolist(), low, high, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -165,61 +165,38 @@ def support_messages(
     """
     rate, chosen = rates.split(" at ")
     trials = independent_trials(attempts, people)
-    missed: dict[str, list[float]] = {code: [] for code in _RULE_OF_CODE}
-    for target in map(float, targets):
-        if not RuleOf(3).supports(target, trials):
-            missed["target-not-supported"].append(target)
-        elif not RuleOf(30).supports(target, trials):
-            missed["target-uncertain"].append(target)
-    missed = {code: missed_targets for code, missed_targets in missed.items() if missed_targets}
-    role = "genuine" if chosen == "frr" else "impostor"
-    unit_of_attempts = f"{role} {'pairs' if symmetric else 'attempts'}"
+    unit_of_attempts = "genuine" if chosen == "frr" else "impostor"
+    unit_of_attempts += " pairs" if symmetric else " attempts"
+    missed = [x for x in map(float, targets) if not RuleOf(30).supports(x, trials)]
     messages = []
-    for code, missed_targets in missed.items():
-        needed_trials = [_RULE_OF_CODE[code].attempts_for(target) for target in missed_targets]
-        shortage = _shortage(needed_trials, attempts, unit_of_attempts, people)
+    for code, rule in _RULE_OF_CODE.items():
+        is_uncertain = code == "target-uncertain"
+        missed_targets = [x for x in missed if RuleOf(3).supports(x, trials) == is_uncertain]
+        if not missed_targets:
+            continue
         about: dict[str, Any] = {"rate": rate, "chosen": chosen, "targets": missed_targets}
-        if shortage.unit == "people" and isinstance(people, ComparedPeople):
-            about["trials"] = {"pairs of people": people.pairs}
-        elif shortage.unit == "people":
-            about["trials"] = {"people": shortage.available}
-        if code == "target-uncertain":
+        # The unit of which there are too few: attempts, people, or pairs of people. People are too
+        # few if as many people could not form the pairs for any of the targets.
+        unit, available = unit_of_attempts, attempts
+        needed = [rule.attempts_for(target) for target in missed_targets]
+        if people is None or attempts < independent_trials(math.inf, people):
+            # A symmetric matrix has half the attempts: perhaps half of an odd number.
+            available = int(attempts) if attempts == int(attempts) else attempts
+        elif isinstance(people, ComparedPeople):
+            unit, available = "pairs of people", people.pairs
+            needed_people = [*map(people_with, needed)]
+            if people.number < min(needed_people):
+                about["trials"] = {unit: people.pairs}
+                unit, available, needed = "people", people.number, needed_people
+        else:
+            unit, available = "people", people
+            about["trials"] = {unit: people}
+        if is_uncertain:
             about["errors"] = "false rejects" if chosen == "frr" else "false accepts"
         if rate == "dir":
             about["task"] = "identification"
-        about["have"] = {shortage.unit: shortage.available}
-        messages.append(Message(code, **about, needed=shortage.needed, unit=shortage.unit))
+        messages.append(Message(code, **about, have={unit: available}, needed=needed, unit=unit))
     return messages
-
-
-class _Shortage(NamedTuple):
-    """The unit of which there are too few."""
-
-    unit: str
-    available: float
-    needed: list[int]  # for each target
-
-
-def _shortage(
-    needed_trials: list[int],
-    attempts: float,
-    unit_of_attempts: str,
-    people: ComparedPeople | int | None,
-) -> _Shortage:
-    """Return the unit that is short: attempts, people, or pairs of people.
-
-    People are short if as many people could not form the pairs for any of the targets.
-    """
-    if people is None or attempts < independent_trials(math.inf, people):
-        # A symmetric matrix has half the attempts: perhaps half of an odd number.
-        whole = int(attempts) if attempts == int(attempts) else attempts
-        return _Shortage(unit_of_attempts, whole, needed_trials)
-    if not isinstance(people, ComparedPeople):
-        return _Shortage("people", people, needed_trials)
-    needed_people = [*map(people_with, needed_trials)]
-    if people.number < min(needed_people):
-        return _Shortage("people", people.number, needed_people)
-    return _Shortage("pairs of people", people.pairs, needed_trials)
 
 
 def without_attempts(role: str) -> Message:

@@ -570,17 +570,7 @@ def _distinct_partners(codes: np.ndarray, partners: np.ndarray, number: int = 0)
     return np.bincount(np.unique(np.stack([codes, partners]), axis=1)[0], minlength=number)
 
 
-def incomplete_claims(scores: Scores) -> tuple[int, int]:
-    """Return the numbers of genuine and impostor claims that lack a try, and so are no attempts."""
-    return _number_of_claims(scores, scores._incomplete)
-
-
-def claims_of_few_templates(scores: Scores) -> tuple[int, int]:
-    """Return the numbers of genuine and impostor claims with too few templates for their fusion."""
-    return _number_of_claims(scores, scores._too_few)
-
-
-def _number_of_claims(scores: Scores, claims: np.ndarray) -> tuple[int, int]:
+def number_of_claims(scores: Scores, claims: np.ndarray) -> tuple[int, int]:
     """Count genuine and impostor claims, given as identities (k, 2) of probe and gallery."""
     if not len(claims):
         return 0, 0

@@ -15,11 +15,7 @@ from bioeval.base.errors import Message, counted
 from bioeval.base.kinds import Kind, Layout, NanPolicy
 from bioeval.scores.arrays import row_spans
 from bioeval.scores.attempts import Completeness, Exclusion, excludes_same, left_out, left_out_rows
-from bioeval.scores.claim_scores import (
-    claims_of_few_templates,
-    failures_of_tries,
-    incomplete_claims,
-)
+from bioeval.scores.claim_scores import failures_of_tries, number_of_claims
 from bioeval.scores.codes import Codes, present
 from bioeval.scores.labels import normal
 from bioeval.scores.matrix import Scores
@@ -87,8 +83,8 @@ class Provenance:
             use_fusion=scores._claims_fusion,
             tries=scores.tries,
             failures=scores.failures if scores.nan != "raise" else (0, 0),
-            incomplete=incomplete_claims(scores),
-            too_few=claims_of_few_templates(scores),
+            incomplete=number_of_claims(scores, scores._incomplete),
+            too_few=number_of_claims(scores, scores._too_few),
         )
 
     def without_claims(
@@ -145,8 +141,10 @@ def notes_on_scores(scores: Scores) -> list[Message]:
     _, doubt = judge_kind(scores)
     notes = [*([] if doubt is None else [doubt]), *scores.remarks]
     # Attempts that are none, or failed.
-    notes += transaction_notes(scores)
-    notes += too_few_notes(*claims_of_few_templates(scores), scores._needed)
+    genuine, impostor = number_of_claims(scores, scores._incomplete)
+    if genuine or impostor:
+        notes.append(Message("transactions-incomplete", genuine=genuine, impostor=impostor))
+    notes += too_few_notes(*number_of_claims(scores, scores._too_few), scores._needed)
     of_tries = failures_of_tries(scores)
     if scores.nan != "raise" and any(scores.failures if of_tries is None else of_tries):
         genuine, impostor = scores.failures
@@ -206,12 +204,6 @@ def no_person_notes(scores: Scores) -> list[Message]:
     templates = " and ".join(counted(number, noun) for number, noun in numbers if number)
     labels = codes.labels_of_no_person(scores.no_person_ids)
     return [Message("no-person", templates=templates, labels=labels, treatment=treatment)]
-
-
-def transaction_notes(scores: Scores) -> list[Message]:
-    genuine, impostor = incomplete_claims(scores)
-    note = Message("transactions-incomplete", genuine=genuine, impostor=impostor)
-    return [note] if genuine or impostor else []
 
 
 def too_few_notes(genuine: int, impostor: int, needed: int, where: str = "") -> list[Message]:

@@ -22,7 +22,7 @@ from bioeval.base.errors import (
 from bioeval.results.attributes import THRESHOLD_STUDY
 from bioeval.showing.numbers import Lines
 from bioeval.showing.printing import Shown
-from bioeval.showing.rows import datasets, system_of
+from bioeval.showing.rows import datasets, system_and_task
 from bioeval.showing.sentences import SENTENCES, Doubt, answers_first
 
 P = ParamSpec("P")
@@ -130,7 +130,7 @@ def warns_of_doubts(function: Callable[P, R]) -> Callable[P, R]:
         for node in nodes:
             if isinstance(node, xr.Dataset | xr.DataTree) and node.attrs:
                 path = node.path.strip("/") if isinstance(node, xr.DataTree) else ""
-                of_system = by_system.setdefault(system_of(path), {})
+                of_system = by_system.setdefault(system_and_task(path)[0], {})
                 of_system |= dict.fromkeys(messages_of(node.attrs))
         warn_of(joined_messages(by_system))
         return result

@@ -307,8 +307,8 @@ def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]
         system, task = system_and_task(path)
         for name, of_gallery in each_gallery(dataset).items():
             found.append(("/".join(filter(None, (system, name, task))), of_gallery))
-    order = list(dict.fromkeys(system_of(path) for path, _ in found))
-    yield from sorted(found, key=lambda item: order.index(system_of(item[0])))
+    order = list(dict.fromkeys(system_and_task(path)[0] for path, _ in found))
+    yield from sorted(found, key=lambda item: order.index(system_and_task(item[0])[0]))
 
 
 def _datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
@@ -334,10 +334,6 @@ def system_and_task(path: str) -> tuple[str, str]:
     names = path.split("/")
     first = next((i for i, name in enumerate(names) if name in TASKS), len(names))
     return "/".join(names[:first]), "/".join(names[first:])
-
-
-def system_of(path: str) -> str:
-    return system_and_task(path)[0]
 
 
 def report_ranks(dataset: xr.Dataset) -> list[int]:

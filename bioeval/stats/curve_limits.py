@@ -78,7 +78,7 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
             if len(distinct) <= _MOST_POINTS:
                 return distinct, True
     if len(edges):  # else no impostor score is finite
-        accepts_at_eer = verified.points.equal_error.eer * total
+        accepts_at_eer = verified.points.values["eer"] * total
         accepts = _levels(total)
         if accepts_at_eer > 0:
             accepts = np.append(accepts, accepts_at_eer * np.geomspace(0.5, 2.0, 33))

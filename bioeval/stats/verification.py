@@ -83,7 +83,7 @@ class GenuineRows(NamedTuple):
         tied = below < upto
         has_score_below = below > np.append(0, upto[:-1])
         far = below / max(attempts.impostor_attempts, 1)
-        eer = verified.points.equal_error.eer
+        eer = verified.points.values["eer"]
         is_near_eer = has_score_below & (far >= eer / _AROUND) & (far <= eer * _AROUND)
         for is_preceded in (tied | has_score_below, tied | is_near_eer):
             all_needed = np.union1d(thresholds, just_below[is_preceded])
@@ -176,7 +176,10 @@ def _with_finite(thresholds: np.ndarray, further: np.ndarray) -> np.ndarray:
 
 
 def _marked_thresholds(verified: Verified) -> np.ndarray:
-    marked = verified.points.thresholds("threshold_at_far", "threshold_at_frr", "eer_threshold")
+    names = "threshold_at_far", "threshold_at_frr", "eer_threshold"
+    values = verified.points.values
+    marked = np.concatenate([np.ravel(values[x]) for x in names if x in values])
+    marked = marked[np.isfinite(marked)]
     if verified.requested_thresholds is None:
         return marked
     requested = verified.curve[0]

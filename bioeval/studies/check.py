@@ -24,7 +24,7 @@ from bioeval.counting.verification import verify
 from bioeval.protocol.card import Protocol
 from bioeval.results.attributes import about_attrs
 from bioeval.results.support import labels_doubtful, support_messages, without_attempts
-from bioeval.scores.claim_scores import incomplete_claims
+from bioeval.scores.claim_scores import number_of_claims
 from bioeval.scores.codes import Codes, spellings
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, of_own_columns, require_scores
@@ -36,7 +36,6 @@ from bioeval.scores.provenance import (
     exclusion_notes,
     no_person_notes,
     pairs_of_same,
-    transaction_notes,
 )
 from bioeval.scores.rows import attempted
 from bioeval.scores.same import Copies
@@ -630,9 +629,10 @@ def _of_scores(scores: Scores) -> tuple[list[Finding], int | None]:
 def _complete(scores: Scores, card: Protocol, claims: Scores | None) -> Finding:
     claims = scores if claims is None else claims
     if claims.claims:
-        notes = transaction_notes(claims)
-        number = sum(incomplete_claims(claims))
-        return Finding("complete", "note", notes[0], number) if notes else _passed("complete")
+        genuine, impostor = number_of_claims(claims, claims._incomplete)
+        note = Message("transactions-incomplete", genuine=genuine, impostor=impostor)
+        number = genuine + impostor
+        return Finding("complete", "note", note, number) if number else _passed("complete")
     lists = scores.completeness
     if lists.incomplete and not {"open_set", "closed_set", "reid", "gom"}.isdisjoint(card.tasks):
         return Finding("complete", "note", lists.messages()[0], lists.incomplete)

@@ -48,7 +48,7 @@ from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.attributes import about_attrs, tree_of
-from bioeval.results.dataset import Scalars, Stack, Variables, dataset, in_order
+from bioeval.results.dataset import Scalars, Stack, Variables, dataset, in_order, in_units
 from bioeval.results.support import (
     all_beyond_scores,
     following_scores,
@@ -64,7 +64,6 @@ from bioeval.results.variables import (
     averaged_over_folds,
     described,
 )
-from bioeval.results.verification import in_units
 from bioeval.scores.attempts import left_out
 from bioeval.scores.blocks import is_few
 from bioeval.scores.codes import present

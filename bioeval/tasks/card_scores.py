@@ -42,7 +42,6 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
         if set(card.tasks) != {"reid"} or card.has_folds or card.galleries or card.exclude:
             require_all_scores(scores)
         return card
-    require_all_scores(scores)
     if scores.layout not in card.layouts:
         usual = for_layout(scores.layout, "course-kfold" if card.has_folds else "auto")
         raise ProtocolError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -19,13 +19,10 @@ from bioeval.counting.thresholds import (
 )
 from bioeval.protocol.card import Protocol, Report
 from bioeval.protocol.fields import ImpostorProbes
-from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.stats.options import IntervalMethod
 
 #: The tasks that are counted together in one pass; re-identification and GOM are not.
 CORE_TASKS = frozenset({"verification", "open_set", "closed_set"})
-
-Task = TypeVar("Task", bound=OpenSet | ClosedSet)
 
 
 def has_no_core_task(card: Protocol) -> bool:
@@ -145,20 +142,3 @@ class EvaluationOptions:
                 f"`per_query` applies to re-identification only; protocol {card.name} "
                 "has no [reid] section (be.ranks gives the rank of each probe)"
             )
-
-    def with_impostors(self, task: OpenSet) -> OpenSet:
-        """Return a task with the impostors of the options in place of "auto"."""
-        if self.impostors is None or task.impostors != "auto":
-            return task
-        return replace(task, impostors=self.impostors)
-
-    def with_last_rank(self, task: Task, gallery: int, section: str) -> Task:
-        """Return a task of a card's section with the last rank of the options, else of the card.
-
-        `gallery` is the number of templates. An error in the card's rank names its `section`.
-        """
-        if self.max_rank is None:
-            check_max_rank(task.max_rank, gallery, f"protocol {section} max_rank")
-            return task
-        check_max_rank(self.max_rank, gallery)
-        return replace(task, max_rank=self.max_rank)

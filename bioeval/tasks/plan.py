@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from bioeval.base.errors import Message, ProtocolError
 from bioeval.base.progress import stage
-from bioeval.counting.searches import Searches, Searching
+from bioeval.counting.searches import Searching, check_max_rank
 from bioeval.counting.searches_without import LeftOut
 from bioeval.counting.threshold_rules import PointsWanted
 from bioeval.counting.thresholds import (
@@ -42,13 +41,6 @@ from bioeval.tasks.verification_task import VerificationTask
 
 #: The counts of a task, with methods `scalars`, `dataset` and `with_intervals`.
 CountedTask = VerificationTask | SearchCounted | SingleTemplateCounted | ReidCounts
-
-
-class SharedSearches(NamedTuple):
-    """Searches that the open and the closed set share if both rank alike."""
-
-    searches: Searches
-    left_out: dict[str, LeftOut]  # the searches without each subject, by tie policy; a cache
 
 
 class CardTasks:
@@ -124,10 +116,16 @@ class CardTasks:
 
     def _add_search(self, name: str, task: OpenSet | ClosedSet) -> None:
         scores, options = self.scores, self.options
-        task = options.with_last_rank(task, scores.shape[-1], f"{self.card.name}: [{name}]")
+        if options.max_rank is None:
+            section = f"protocol {self.card.name}: [{name}] max_rank"
+            check_max_rank(task.max_rank, scores.shape[-1], section)
+        else:
+            check_max_rank(options.max_rank, scores.shape[-1])
+            task = replace(task, max_rank=options.max_rank)
         if isinstance(task, OpenSet):
             require_values(scores, "open-set identification")
-            task = options.with_impostors(task)
+            if options.impostors is not None and task.impostors == "auto":
+                task = replace(task, impostors=options.impostors)
         self.searching[name] = task.of_kind(scores.kind)
 
     def _add_verification(self, task: Verification) -> None:
@@ -167,7 +165,14 @@ class CardTasks:
         """
         if (interval_method := self.options.interval) is not None and interval_method.by_subject:
             require_people(self.scores, method=interval_method.method)
-        searches = self._count_in_one_pass()
+        # Open and closed set share searches, and those without each subject, if both rank alike.
+        searching: dict[tuple[RankUnit, str], Searching] = {}
+        left_out: dict[tuple[RankUnit, str], dict[str, LeftOut]] = {}
+        for task in self.searching.values():
+            if task.gallery == "all":
+                key = task.rank_unit, task.fusion
+                searching.setdefault(key, Searching(self.scores, task, self.about))
+        searches = count_searches(self.scores, [*self.verifying.values()], searching)
         counted: dict[str, CountedTask] = {**self.verifying}
         for node, task in self.searching.items():
             if task.gallery == "single":
@@ -175,12 +180,12 @@ class CardTasks:
                     self.scores, task, self.far_targets, self.curve
                 )
                 continue
-            shared = searches[task.rank_unit, task.fusion]
+            key = task.rank_unit, task.fusion
             counted[node] = SearchCounted(
                 self.scores,
-                shared.searches,
+                searches[key],
                 task,
-                shared.left_out,
+                left_out.setdefault(key, {}),
                 self.far_targets,
                 self.curve,
                 last_rank=max(self.card.report.ranks, default=RANKS[-1]),
@@ -189,15 +194,6 @@ class CardTasks:
             counted[node] = counting()
         self._refine(counted, curves=curves)
         return counted
-
-    def _count_in_one_pass(self) -> dict[tuple[RankUnit, str], SharedSearches]:
-        searching: dict[tuple[RankUnit, str], Searching] = {}
-        for task in self.searching.values():
-            if task.gallery == "all":
-                key = task.rank_unit, task.fusion
-                searching.setdefault(key, Searching(self.scores, task, self.about))
-        searches = count_searches(self.scores, [*self.verifying.values()], searching)
-        return {key: SharedSearches(x, {}) for key, x in searches.items()}
 
     @stage("finding operating points")
     def _refine(self, counted: dict[str, CountedTask], *, curves: bool) -> None:
@@ -244,4 +240,6 @@ class CardTasks:
             ]
             count(self.scores, recounts)
         for verification, recounted in zip(verified, recounts, strict=True):
-            verification.replace_thresholds(distances, recounted.attempts)
+            points = verification.points
+            points.extra_thresholds = distances
+            points.extra_accepted = recounted.attempts.false_accepts(distances)

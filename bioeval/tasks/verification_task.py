@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
-from bioeval.base.errors import ProtocolError
+from bioeval.base.errors import Message, ProtocolError
 from bioeval.base.progress import rows_reported
 from bioeval.counting.threshold_rules import (
     ChosenThreshold,
@@ -20,12 +21,34 @@ from bioeval.counting.threshold_rules import (
     choose,
     no_such_threshold,
 )
-from bioeval.counting.thresholds import FAR_TARGETS, check_costs, check_targets, curve_thresholds
+from bioeval.counting.thresholds import (
+    FAR_TARGETS,
+    check_costs,
+    check_targets,
+    curve_thresholds,
+    in_order_of_scores,
+    to_user,
+)
 from bioeval.counting.verification import UnenrolledClaims, Use, Verified, count, verify
-from bioeval.results.dataset import Scalars
-from bioeval.results.support import note_asked_targets
-from bioeval.results.variables import best_values
-from bioeval.results.verification import verification_dataset, verification_scalars
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import (
+    Scalars,
+    Variables,
+    dataset,
+    decisions,
+    in_units,
+    rate,
+    variables_over,
+)
+from bioeval.results.support import (
+    note_asked_targets,
+    note_thresholds_beyond_scores,
+    support_messages,
+    supported,
+    tie_message,
+    without_attempts,
+)
+from bioeval.results.variables import VERIFICATION, best_values, rates_of_scripts
 from bioeval.scores.distances import FusionRule, Templates, require_use_of_fusion
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.rows import threads_for
@@ -70,10 +93,86 @@ class VerificationTask(Verified):
 
     def scalars(self) -> Scalars:
         """Return the attempts and the operating points."""
-        return verification_scalars(self)
+        points, attempts, people = self.points, self.attempts, self.compared
+        wanted = points.wanted
+        values: Variables = {
+            "genuine_attempts": np.int64(attempts.genuine_attempts),
+            "impostor_attempts": np.int64(attempts.impostor_attempts),
+            "skipped_claims": np.int64(self.skipped_claims),
+        }
+        genuine = attempts.genuine_attempts / (2 if points.symmetric else 1)
+        impostor = points.independent
+        if people is not None:
+            values |= {"subjects": np.int64(people.number)}
+            values |= {"disjoint_pairs": np.int64(people.disjoint)}
+            genuine, impostor = min(genuine, people.number), min(impostor, people.pairs)
+        values |= in_units(points.values, self.about.kind)
+        values["frr_at_far_supported"] = supported(wanted.targets, impostor)
+        labels = {"far_target": wanted.targets}
+        if len(wanted.frr_targets):
+            values["far_at_frr_supported"] = supported(wanted.frr_targets, genuine)
+            labels["frr_target"] = wanted.frr_targets
+        labels["cost"] = wanted.costs[:, 0]
+        return Scalars(values, labels, VERIFICATION)
 
     def dataset(self) -> xr.Dataset:
-        return verification_dataset(self)
+        """Return counts and rates over the counted thresholds.
+
+        Each rate is over the attempts of its own class: GAR and FRR over the genuine, FAR and GRR
+        over the impostor attempts. A rate without attempts is NaN.
+        """
+        points, attempts, about, people = self.points, self.attempts, self.about, self.compared
+        # The counts and rates of the curve, in order of scores.
+        thresholds, fa = self.curve
+        thresholds, first = np.unique(
+            np.append(thresholds, points.extra_thresholds), return_index=True
+        )
+        fa = np.append(fa, points.extra_accepted)[first]
+        ga = attempts.genuine.searchsorted(thresholds, side="right")
+        order = in_order_of_scores(about.kind)
+        genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
+        variables = decisions(ga[order], fa[order], genuine, impostor, rates_of_scripts())
+        values, labels, _ = self.scalars()
+        del labels["cost"]
+        variables |= values
+        threshold_next = to_user(attempts.next_scores(thresholds), about.kind)[order]
+        variables |= variables_over(("threshold",), threshold_next=threshold_next)
+        if (unenrolled := self.unenrolled) is not None:
+            accepted = unenrolled.searchsorted(thresholds, side="right")[order]
+            variables["far_unenrolled"] = rate(accepted, len(unenrolled))
+            variables["fa_unenrolled"] = accepted
+            variables["unenrolled_attempts"] = len(unenrolled)
+        messages = [*tie_message("eer", points.eer_ends, "EER")]
+        if not genuine:
+            messages.append(without_attempts("genuine"))
+        if not impostor:
+            messages.append(without_attempts("impostor"))
+        if self.skipped_claims:
+            messages.append(Message("claims-not-enrolled", claims=int(self.skipped_claims)))
+        if impostor:
+            wanted = points.wanted
+            symmetric = bool(points.symmetric)
+            messages += support_messages(
+                wanted.targets, points.independent, symmetric, "frr at far", people
+            )
+            pairs = genuine / (2 if symmetric else 1)
+            number = None if people is None else people.number
+            messages += support_messages(wanted.frr_targets, pairs, symmetric, "far at frr", number)
+        title = f"verification, {about.use_title or f'{self.use.templates}-template'}"
+        attrs = about_attrs(about, "verification", title, messages)
+        attrs |= {**self.use.attrs, "claims": self.claims_of}
+        if about.use_name and self.use.templates == "single":
+            attrs |= {"templates": about.use_name, "fusion": about.use_fusion}
+        if people is not None and not self.compares_all:
+            attrs["pairs_of_people"] = people.pairs
+        if about.nan == "reject":
+            attrs["failed_attempts"] = attempts.missed + attempts.missed_impostors
+        coordinates = {"threshold": to_user(thresholds, about.kind)[order], **labels}
+        result = dataset(variables, VERIFICATION, coordinates, attrs)
+        if isinstance(self.requested_thresholds, np.ndarray):
+            requested = to_user(self.requested_thresholds, about.kind)
+            note_thresholds_beyond_scores(result, requested.tolist())
+        return result
 
     def with_intervals(self, dataset: xr.Dataset, interval_method: IntervalMethod) -> xr.Dataset:
         """Return the result with confidence intervals."""
@@ -221,10 +320,10 @@ def verification(
         count(scores, [task])
         symmetric = templates == "single" and is_symmetric(scores)
         task.find_points(symmetric=symmetric, with_thresholds=task.requested_thresholds is None)
-        dataset = task.dataset()
+        result = task.dataset()
     if far_targets is not None:
-        note_asked_targets(dataset)
+        note_asked_targets(result)
     if interval_method is None:
-        return dataset
+        return result
     with threads_for(scores):
-        return task.with_intervals(dataset, interval_method)
+        return task.with_intervals(result, interval_method)

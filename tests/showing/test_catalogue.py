@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import bioeval as be
-from bioeval.base.errors import Message, as_json, from_json, message_attrs
+from bioeval.base.errors import Message, as_json, message_attrs, messages_of
 from bioeval.showing.numbers import Lines
 from bioeval.showing.sentences import ANSWERS, SENTENCES, Doubt
 
@@ -51,7 +51,7 @@ def test_names_of_users_are_not_translated():
 def test_messages_are_kept_with_what_they_are_about():
     message = Message("infinite-scores-left-out", attempts=2)
     about = message.concerning("B").concerning("A")
-    assert about.about == ("A", "B") and from_json(as_json([about, about])) == [about]
+    assert about.about == ("A", "B") and messages_of(message_attrs([about, about])) == [about]
     attrs = message_attrs([about, message], {"messages": as_json([message])})
     assert attrs == {"messages": as_json([message, about])}
 
