@@ -1,11 +1,14 @@
 """Lists that name the templates of both sides, against plain loops over their lines."""
 
 import math
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from naive_lists import attempts, in_both_orders
 from named_arguments import refused
+from optional import optional_import
 
 import bioeval as be
 
@@ -40,33 +43,63 @@ RULES = [{}, {"keep": "self"}, {"keep": ("self", "repeated")}, {"keep": "repeate
          {"unordered": True}, {"unordered": True, "keep": "self"}]  # fmt: skip
 
 
+#: How errors call the places of a list, and the number of the first pair.
+FORMS = {"": ("pair", 0), "txt": ("line", 1), "csv": ("line", 2), "parquet": ("row", 0),
+         "npz": ("pair", 0)}  # fmt: skip
+
+
+def read(form, templates, scores, genuine, folder, rules, **options):
+    """Give a list to the constructor, or read it from a file of a form."""
+    if not form:
+        return be.Scores.from_pairs(
+            scores, genuine, nan="exclude", pair_templates=templates, pair_folds=range(len(scores)),
+            **rules,
+        )  # fmt: skip
+    path, (first, second) = folder / f"x.{form}", zip(*templates, strict=True)
+    columns = {"genuine": np.int64(genuine), "template_a": [*first], "template_b": [*second]}
+    table = pd.DataFrame({**columns, "distance": scores})
+    if form == "txt":
+        table.to_csv(path, sep=" ", header=False, index=False, na_rep="nan")
+        options["format"] = "voxceleb"
+    elif form == "csv":
+        table.to_csv(path, index=False)
+    elif form == "parquet":
+        optional_import("pyarrow")
+        table.to_parquet(path)
+    else:
+        np.savez(path, scores=scores, genuine=columns["genuine"], templates=templates)
+    return be.load(path, kind="distance", nan="exclude", lists=rules, **options)
+
+
 @pytest.mark.parametrize("rules", RULES, ids=str)
-@pytest.mark.cases(2)
-def test_the_attempts_are_those_of_the_definition(rules):
-    outcomes = set()
-    for seed in range(70):
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.cases(10)
+def test_the_attempts_are_those_of_the_definition(rules, form, tmp_path):
+    outcomes, keep = set(), rules.get("keep", ())
+    keep = (keep,) if isinstance(keep, str) else keep
+    for seed in range(0, 70, 6 if form else 1):
         templates, scores, genuine = drawn(seed)
-        keep = rules.get("keep", ())
-        keep = (keep,) if isinstance(keep, str) else keep
+        if form and [a == b for a, b in templates] == genuine.tolist():
+            continue  # names that a file has for people
         expected = attempts(
             templates, scores.tolist(), genuine, keep, rules.get("unordered", False)
         )
         try:
-            listed = be.Scores.from_pairs(
-                scores,
-                genuine,
-                nan="exclude",
-                pair_templates=templates,
-                pair_folds=range(len(scores)),
-                **rules,
-            )
+            listed = read(form, templates, scores, genuine, tmp_path, rules)
         except be.DataError as error:
             outcomes.add(expected if isinstance(expected, str) else "nothing left")
             assert (expected if isinstance(expected, str) else "itself") in str(error)
             assert isinstance(expected, str) or expected == []
+            word, first = FORMS[form]
+            text = "" if "itself" in str(error) else str(error)
+            for places in re.findall(rf"{word}s (\d+) and (\d+)[:)]", text):
+                outcomes.add("places")
+                pairs = [templates[int(x) - first] for x in places]
+                assert pairs[0] in (pairs[1], pairs[1][::-1])
             continue
         outcomes.add("attempts")
-        assert listed.pair_folds.tolist() == expected
+        if not form:
+            assert listed.pair_folds.tolist() == expected
         np.testing.assert_array_equal(listed.values, scores[expected])
         assert listed.genuine.tolist() == genuine[expected].tolist()
         assert [*map(tuple, listed.pair_templates.tolist())] == [templates[i] for i in expected]
@@ -74,8 +107,23 @@ def test_the_attempts_are_those_of_the_definition(rules):
         orders = [x.arguments for x in listed.remarks if x.code == "pairs-in-one-order"]
         noted = [(x["one_order"], x["pairs"]) for x in orders] == [(pairs - both_orders, pairs)]
         assert noted == (0.9 * pairs <= both_orders < pairs and "unordered" not in rules)
-    assert "attempts" in outcomes and {"both genuine and impostor", "with itself"} <= outcomes
-    assert ("different scores" in outcomes) == ("repeated" not in rules.get("keep", ()))
+        left_out = "self-comparisons-left-out" in [x.code for x in listed.remarks]
+        assert left_out == ("self" not in keep and any(a == b for a, b in templates))
+    assert {"attempts", "places"} <= outcomes
+    if not form:
+        assert {"both genuine and impostor", "with itself"} <= outcomes
+        assert ("different scores" in outcomes) == ("repeated" not in rules.get("keep", ()))
+
+
+@pytest.mark.parametrize("form", ["txt", "csv", "parquet"])
+def test_classes_that_contradict_names_say_where(form, tmp_path):
+    word, first = FORMS[form]
+    templates = [("id1/a", "id1/b"), ("id1/a", "id3/d"), ("id1/a", "id1/e")]
+    given = form, templates, [0.5, 1.0, 1.0], [1, 1, 0], tmp_path
+    assert len(read(*given, {}).values) == 3
+    for rules in ({}, {"as": "matrix"}):
+        with refused(f"2 pairs contradict their subjects.*.{word}s {first + 1} and {first + 2}"):
+            read(*given, rules, subject_from=r"id(\d)")
 
 
 MANY = [("a", x) for x in "bcdef"] * 2

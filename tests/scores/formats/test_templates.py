@@ -28,66 +28,7 @@ def load(folder, text, kind="distance", **options):
     return be.load(put(folder, "x.txt", text), kind=kind, **options)
 
 
-# ------------------------------------------------------------------------- listed again, itself
-
-LINES = [
-    ("1", "id1/a", "id1/b", "0.5"),
-    ("0", "id1/a", "id2/c", "2.0"),
-    ("0", "id1/b", "id2/c", "3.0"),
-]
-AGAIN, OTHER = ("0", "id1/a", "id2/c", "2.0"), ("0", "id1/a", "id2/c", "2.5")
-ITSELF, TURNED = ("1", "id2/c", "id2/c", "0.0"), ("1", "id1/b", "id1/a", "0.5")
-WRONG = ("1", "id1/a", "id2/c", "2.0")
-
-
-def given(folder, form, lines):
-    """Return a file of this form."""
-    genuine, first_names, second_names, scores = zip(*lines, strict=True)
-    columns = {"distance": [float(x) for x in scores], "genuine": [int(x) for x in genuine],
-               "template_a": [*first_names], "template_b": [*second_names]}  # fmt: skip
-    path = folder / f"x.{form}"
-    if form == "txt":
-        path.write_text("".join(" ".join(line) + "\n" for line in lines))
-    elif form == "csv":
-        pd.DataFrame(columns).to_csv(path, index=False)
-    elif form == "npz":
-        about = {"scores": columns["distance"], "genuine": columns["genuine"]}
-        np.savez(path, **about, templates=np.column_stack([first_names, second_names]))
-    else:
-        optional_import("pyarrow")
-        pd.DataFrame(columns).to_parquet(path)
-    return path
-
-
-@pytest.mark.parametrize(
-    ("form", "places"),
-    [("txt", "lines 2 and 4"), ("csv", "lines 3 and 5"), ("parquet", "rows 1 and 3"),
-     ("npz", "pairs 1 and 3")],
-)  # fmt: skip
-def test_every_form_of_a_list(tmp_path, form, places):
-    def read(more, **options):
-        options |= {"format": "voxceleb"} if form == "txt" else {}
-        return be.load(given(tmp_path, form, [*LINES, *more]), kind="distance", **options)
-
-    loaded = read([AGAIN, ITSELF])
-    assert loaded.values.tolist() == [0.5, 2.0, 3.0]
-    said = [(x.code, *x.arguments.values())[:2] for x in loaded.remarks]
-    assert said == [("repeated-pairs", 1), ("self-comparisons-left-out", 1)]
-    assert len(read([AGAIN, ITSELF], lists={"keep": ["self", "repeated"]}).values) == 5
-    once = read([TURNED], lists={"unordered": True})
-    assert once.values.tolist() == [0.5, 2.0, 3.0]
-    with refused(f"'id1/a' and 'id2/c' .{places}: 2.0 and 2.5"):
-        read([OTHER])
-    with refused(f"1 pair is both genuine and impostor: .*{places}"):
-        read([WRONG])
-    if form == "npz":
-        return
-    lines = [("1", "id1/a", "id3/d", "1"), ("0", "id1/a", "id1/e", "1")]
-    assert len(read(lines).values) == 5
-    following = {"txt": "lines 4 and 5", "csv": "lines 5 and 6"}.get(form, "rows 3 and 4")
-    for options in ({}, MATRIX):
-        with refused(f"2 pairs contradict their subjects.*.{following}"):
-            read(lines, subject_from=r"id(\d)", **options)
+# ------------------------------------------------------------------------- names
 
 
 @pytest.mark.parametrize(("text", "pairs"), [
