@@ -34,8 +34,6 @@ WORDS_FOR_NAMES = (
     "template", "name", "names", "image", "image_name", "file", "filename", "file_name", "path",
     "img_path", "image_path", "image_id", "file_path", "img_name",
 )  # fmt: skip
-#: The code of the message that names of one side alone were not needed: rows in their order.
-TAKEN_IN_ORDER = "taken-in-order"
 
 
 # ------------------------------------------------------------------------------- worlds
@@ -557,11 +555,6 @@ class Outcome(NamedTuple):
     truth: Numbers
 
 
-def says_taken_in_order(result: Any) -> bool:
-    """Whether a message of the result says that names of one side were not needed."""
-    return TAKEN_IN_ORDER in {message.code for message in be.messages(result)}
-
-
 def assert_true(outcome: Outcome) -> None:
     right = pytest.approx(outcome.truth, rel=1e-6, abs=1e-9, nan_ok=True)
     assert outcome.numbers == right, f"ANOTHER NUMBER: {outcome.numbers}, right {outcome.truth}"
@@ -578,7 +571,8 @@ def assert_true_or_refused(outcome: Callable[[], Outcome], twist: Twist) -> Outc
     assert twist.expected != "refused", f"TAKEN: {result.numbers}, expected an error"
     is_in_order = not (twist.scores_have_names and twist.has_names) or twist.rows is numbered_anew
     if is_in_order and hasattr(result.result, "attrs"):
-        assert says_taken_in_order(result.result), "SILENT: names on one side only, in order"
+        said = {message.code for message in be.messages(result.result)}
+        assert "taken-in-order" in said, "SILENT: names on one side only, in order"
     return result
 
 
