@@ -39,6 +39,8 @@ LIBRARIES = ("zarr", "h5py")
 
 # The first rows and columns of a square matrix, by which it is judged.
 _JUDGED_ROWS = 1000
+# Rows, spread over the matrix, whose scores enter a fingerprint.
+_ROWS_OF_DIGEST = 16
 
 # The share of templates that are nearest to themselves in a matrix of all against all; and how near
 # of distances, relative to the usual distance.
@@ -95,9 +97,7 @@ def as_values(values: Any) -> Any:
     """Return a checked matrix of scores; an array stored in chunks is not read."""
     if OPTIONS["memory_limit"] is not None and is_map_of_file(values):
         # The pages of a map count as memory, which reading by rows does not keep.
-        by_columns = not values.flags.c_contiguous
-        place = values.filename, values.shape, values.dtype, values.offset, by_columns
-        values = StoredRows(NpyMatrix(*place))
+        values = _rows_of_map(values)
     stored = is_stored(values)
     base = values if stored or row_source(values) else as_array(values, "the scores")
     if np.dtype(base.dtype).kind not in "biuf":
@@ -120,13 +120,29 @@ def is_map_of_file(values: Any) -> bool:
     return (
         type(values) is np.memmap
         and values.ndim == 2
+        and values.size > 0
         and values.mode == "r"
         and values.filename is not None
         and isinstance(values.base, mmap.mmap)
     )
 
 
-def doubt_of_square(values: np.ndarray, similarity: bool) -> str:
+def _rows_of_map(values: np.memmap) -> Any:
+    """Return a memory map as rows of its file; as it is if the file is another one by now."""
+    by_columns = not values.flags.c_contiguous
+    lines = values.T if by_columns else values  # as they are stored
+    chosen = np.unique(np.linspace(0, len(lines) - 1, _ROWS_OF_DIGEST).astype(np.int64)).tolist()
+    try:
+        matrix = NpyMatrix(
+            str(values.filename), values.shape, values.dtype, values.offset, by_columns
+        )
+        is_file = all(matrix.line(i).tobytes() == lines[i].tobytes() for i in chosen)
+    except (OSError, EOFError):  # it was removed, or replaced by a shorter one
+        return values
+    return StoredRows(matrix) if is_file else values
+
+
+def doubt_of_square(values: Any, similarity: bool) -> str:
     """Return the code of the message on a matrix that seems not to be of all against all, or "".
 
     ``"half-matrix"``: one triangle holds a single value, such as 0, and the other triangle scores.
@@ -135,8 +151,9 @@ def doubt_of_square(values: np.ndarray, similarity: bool) -> str:
     to themselves than a twentieth of the usual distance. A diagonal of a single value, which may
     have been filled in, and what is not finite on it are not judged.
     """
-    values = values[:_JUDGED_ROWS, :_JUDGED_ROWS]
-    if len(values) < 3:
+    size = min(_JUDGED_ROWS, values.shape[0])
+    values = values.of_columns(0, size)[:size] if is_stored(values) else values[:size, :size]
+    if size < 3:
         return ""
     if _is_half(values) or _is_half(values.T):
         return "half-matrix"
@@ -439,6 +456,11 @@ class NpyMatrix:
             return self._lines(first_row, end_row, first, end, self.shape[1])
         return self._lines(first, end, first_row, end_row, self.shape[0]).T
 
+    def line(self, number: int) -> np.ndarray:
+        """Return a row, or a column if columns are stored one after the other."""
+        width = self.shape[not self.by_columns]
+        return self._lines(number, number + 1, 0, width, width)[0]
+
     def _lines(self, low: int, high: int, first: int, end: int, width: int) -> np.ndarray:
         """Return values ``first:end`` of stored lines ``low:high``, which have `width` values."""
         lines = np.empty((max(high - low, 0), max(end - first, 0)), self.dtype)
@@ -532,10 +554,6 @@ def digest(*arrays: np.ndarray) -> str:
 
 
 # ------------------------------------------------------------------------------------------- cells
-
-
-# Rows, spread over the matrix, whose scores enter a fingerprint.
-_ROWS_OF_DIGEST = 16
 
 
 class ProtocolMask:

@@ -29,6 +29,7 @@ from bioeval.scores.arrays import (
     as_values,
     digest,
     doubt_of_square,
+    is_stored,
     named_choice,
 )
 from bioeval.scores.attempts import (
@@ -742,8 +743,11 @@ class Scores:
     @cached_property
     def doubt_of_square(self) -> str:
         """Why an array without `gallery_labels` seems not to be of all against all, as a code."""
-        values = self._source.source if self._without_gallery_labels else None
-        if not isinstance(values, np.ndarray) or values.shape[0] != values.shape[1]:
+        if not self._without_gallery_labels:
+            return ""
+        values = self._source.source
+        is_read = isinstance(values, np.ndarray) or is_stored(values)
+        if not is_read or values.shape[0] != values.shape[1]:
             return ""
         return doubt_of_square(values, self.kind in LARGER_IS_CLOSER)
 

@@ -19,6 +19,7 @@ from limits import limited
 from named_arguments import raises_about, refused
 from optional import optional_import
 from reference import assert_same_but_d_prime
+from result_messages import codes
 from scipy.io import savemat
 from scipy.spatial.distance import cdist
 
@@ -292,6 +293,35 @@ def test_a_file_that_changes_before_or_between_its_blocks_is_an_error(
         be.verification(scores)
     with refused(f"{file}: {message}"):
         be.Scores(scores.cells.source, np.arange(1100)).cells.read(0, 3)
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_a_mapped_file_that_was_removed_or_replaced_is_read_as_it_was(order, tmp_path):
+    """The map has the values of the file that was opened."""
+    distances, labels = matrix(200)
+    path = tmp_path / "x.npy"
+    expected = be.verification(be.Scores(distances, labels))
+    for other in (None, 2.0 + distances, distances[:3]):
+        np.save(path, np.array(distances, order=order))
+        mapped = np.load(path, mmap_mode="r")
+        path.unlink()
+        if other is not None:
+            np.save(path, np.array(other, order=order))
+        with be.set_options(memory_limit="1 GiB"):
+            scores = be.Scores(mapped, labels)
+            assert be.verification(scores).identical(expected)
+            assert not scores.cells.is_stored
+
+
+def test_a_memory_limit_hides_no_doubt_of_a_square_matrix(tmp_path):
+    values = np.random.default_rng(5).random((40, 40))
+    np.save(tmp_path / "x.npy", values)
+    labels = np.arange(40) // 4
+    said = codes(be.verification(be.Scores(values, labels)))
+    assert "not-all-against-all" in said
+    with be.set_options(memory_limit="1 GiB"):
+        mapped = be.Scores(np.load(tmp_path / "x.npy", mmap_mode="r"), labels)
+        assert codes(be.verification(mapped)) == said
 
 
 @pytest.mark.parametrize("file", FILES)
