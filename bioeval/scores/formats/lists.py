@@ -160,6 +160,8 @@ def _vector(path: Path, arguments: Arguments) -> tuple[np.ndarray, Kind | None]:
     layout = layout_of(head, arguments)
     if (width := head.width - layout.unnamed) != 1:
         raise fault(path, f"has {width} columns", "expected one score on each line")
+    if layout.get("score") is None:
+        raise no_scores(head, named=True)
     header = layout.skips_line or not is_number(head.cells[0][0])
     names, blanks = ["score"] * head.width, layout.may_be_blank
     table = read_columns(head, [], [layout.score], names=names, header=header, blanks=blanks)
@@ -167,10 +169,12 @@ def _vector(path: Path, arguments: Arguments) -> tuple[np.ndarray, Kind | None]:
 
 
 def _options(path: Path, kind: Kind | None, arguments: Arguments) -> dict[str, Any]:
+    # The name of a compressed text has several suffixes.
+    name = path.stem if kind_of_file(path) == FileKind.NPY else path.name.split(".")[0]
     return {
         "kind": arguments.kind_of(path, kind, "the name of the scores"),
         "nan": arguments.take("nan", "raise"),
-        "name": path.name.split(".")[0] or path.stem,
+        "name": name or path.stem,
     }
 
 

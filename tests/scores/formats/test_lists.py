@@ -340,6 +340,9 @@ def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
     np.save(j, np.array([[-1e3], [2.0]]))
     loaded = holds(be.load((genuine_file, j), kind="similarity"))
     assert loaded.reading == ("genuine scores from g.npy, impostor scores from i.npy",)
+    second_version = tmp_path / "model.v2.npy"
+    np.save(second_version, [0.5])
+    assert be.load((second_version, j), kind="similarity").name == "model.v2"
     assert "genuine scores from g.npy" in read_line(capsys, genuine_file, j)
     with refused(r"g.npy: does not state whether its scores are dist"):
         be.load((genuine_file, j))
@@ -364,6 +367,7 @@ def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
             "similarity\n2\n",
             "i.txt: the scores are called similarity, and .* distance",
         ),
+        ("genuine\n1\n", "0.5\n", "g.txt: no column 'score'; its columns are 'genuine'"),
         ("a 0.1\nb 0.2\n", "0.5 a\n0.3 b\n", "g.txt: line 1: 'a 0.1' names no columns"),
         ("0.5\n", "1_1.tif 2_1.tif -1e3\n", "i.txt: line 1: .* names no columns"),
     ],
