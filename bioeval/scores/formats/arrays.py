@@ -186,6 +186,9 @@ class ArrayFile:
         if "probe_ids" in self.arrays:  # bioeval's own ids are numbers of templates, no labels
             ignored = ignored | {"gallery_ids"}
         names = [x for x in NAMES[role] if x in self.arrays and x not in ignored]
+        names = [x for x in names if x not in self.arguments.meta.values()] or names
+        if role == "scores":  # a list called `dist` is no matrix of distances
+            names = [x for x in names if x not in DISTMAT or len(self.shape(x)) == 2]
         if stated is not None:
             self.require(stated, f'`columns={{"{role}": ...}}`')
             self.used |= RESERVED.intersection(names)
@@ -488,10 +491,10 @@ def scores_of(
         )
     if roles != ["scores"] or "genuine" in arrays:
         _require_memory(path, arrays)
-    if roles in (["scores"], ["indices"]):  # which ids of templates have, read or not
-        file.used.update(("probe_ids", "gallery_ids"))
+    ids_of_sides = ("probe_ids", "gallery_ids")  # which matrices and top-K lists have, read or not
     layout = "a matrix of scores"
     if roles == ["indices"]:
+        file.used.update(ids_of_sides)
         layout, scores = "top-K lists", _top_k_lists(file)
     elif roles == ["embeddings"]:
         layout, scores = "embeddings", _embeddings(file, as_read)
@@ -505,6 +508,7 @@ def scores_of(
         if len(shape) == 1 or file.is_list(name) and (has_classes or "trials" in arguments):
             layout, scores = "a list of pairs", _pairs(file, name)
         elif len(shape) == 2:
+            file.used.update(ids_of_sides)
             scores = _matrix(file, name)
         else:
             expected = "a matrix (probes, gallery), or one score per pair"

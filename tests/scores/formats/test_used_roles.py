@@ -44,6 +44,7 @@ UNUSED = [
     (LIST, {"indices": TOP}),
     (LIST, {"gallery_embeddings": X}),
     (LIST, {"template_names": np.array([f"t{i}" for i in range(PAIRS)])}),
+    (LIST, {"probe_ids": SUBJECTS[:, 1], "gallery_ids": SUBJECTS[:, 0]}),
     (LISTS, {"genuine": SAME}),
     (LISTS, {"mask": SAME}),
     (LISTS, {"subjects": SUBJECTS}),
@@ -131,6 +132,21 @@ def test_an_unknown_name_may_be_that_of_the_mask(tmp_path):
 def test_equal_arrays_that_state_the_same_are_read(tmp_path):
     path = written(tmp_path, "npz", MATRIX | {"probe_labels": WHO})
     same(be.load(path), be.load(written(tmp_path, "npz", MATRIX)))
+
+
+def test_an_array_that_is_stated_as_metadata_states_no_labels(tmp_path):
+    numbers = np.arange(30) + 100
+    two_sides = {"distmat": D, "query_label": WHO, "gallery_label": WHO}
+    path = written(tmp_path, "npz", two_sides | {"query_id": numbers, "gallery_id": numbers + 30})
+    image = {"probe_image": "query_id", "gallery_image": "gallery_id"}
+    scores = be.load(path, columns=image)
+    same(scores, be.load(written(tmp_path, "npz", two_sides)))
+    assert scores.probe_meta["image"].tolist() == numbers.tolist()
+
+
+def test_a_list_under_the_name_of_a_matrix_is_metadata(tmp_path):
+    scores = be.load(written(tmp_path, "npz", MATRIX | {"dist": OTHER}))
+    assert scores.probe_meta["dist"].tolist() == OTHER.tolist()
 
 
 def test_classes_of_cells_are_a_mask(tmp_path):
