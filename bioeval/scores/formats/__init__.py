@@ -258,8 +258,9 @@ def _read(path: Any, impostor: Path | None, arguments: Arguments, only_embedding
             scores = scores_of(place, arrays, arguments, form == "mat", only_embeddings)
         exclude = arguments.take("exclude", ())
         ids = arguments.take("distractor_ids", scores.distractor_ids)
-        content = {"pairs": "a list of pairs", "top-k": "top-K lists"}.get(scores.layout)
-        content = content or ("embeddings" if scores.metric else "a matrix of scores")
+        contents = {"pairs": "a list of pairs", "top-k": "top-K lists"}
+        content = "embeddings" if scores.metric else contents.get(scores.layout)
+        content = content or "a matrix of scores"
         arguments.refuse_unused(place, content)
         scores = scores._with(reading=(*scores.reading, *dict.fromkeys(arguments.notes)))
         if only_embeddings and not scores.streams:

@@ -34,7 +34,7 @@ from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, NAN_POLICIES, V
 from bioeval.base.options import OPTIONS, require_memory
 from bioeval.scores.build import as_ids, given_sides
 from bioeval.scores.codes import Codes
-from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.scores.embeddings import EmbeddingSource, describe_metric
 from bioeval.scores.features import (
     FeatureSide,
     as_embeddings,
@@ -786,7 +786,9 @@ def _pairs_of_features(
     `columns` are metadata, and the subjects, if known, as ``""``; `names` those of the templates.
     """
     left_out: tuple[Message, ...] = ()
+    means = ""
     if average := file.arguments.take("average", ()):
+        means = f", means by {' and '.join(average)} of {len(features)} embeddings"
         averaged = average_embeddings(features, columns, average, "probe")
         features, columns = averaged.means, averaged.columns
         names = as_names(columns[average[0]])
@@ -803,7 +805,8 @@ def _pairs_of_features(
         return scores._with(metric=metric if isinstance(metric, str) else "")
 
     scores = _scores_of_trials(file, subjects, columns, names, scores_at)
-    return scores._with(remarks=(*scores.remarks, *left_out))
+    origin = describe_metric(metric, features) + means
+    return scores._with(origin=origin, remarks=(*scores.remarks, *left_out))
 
 
 # ------------------------------------------------------------------------- top-K lists

@@ -311,6 +311,7 @@ def test_pairs_of_embeddings_and_of_a_matrix(folder):
     )
     for name, options in readings:
         pairs = be.load(folder / name, trials=folder / "pairs.txt", format="lfw", **options)
+        assert ("-dimensional float" in pairs.origin) == (name == "x.npz")
         np.testing.assert_allclose(pairs.values, expected)
         assert pairs.genuine.tolist() == [True, False, True, False]
         assert pairs.pair_folds.tolist() == [0, 0, 1, 1]
