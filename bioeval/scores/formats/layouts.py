@@ -278,6 +278,12 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
     cells = head.cells[0]
     known_names = HEADER_NAMES | {"template"}
     renamed = {word: name for word, name in arguments.meta.items() if folded(word) in known_names}
+    # A word that nearly is a known name would be metadata, and the role would be read by nobody.
+    for word in arguments.meta.keys() - renamed.keys():
+        near = difflib.get_close_matches(folded(word), known_names, n=1, cutoff=0.85)
+        if near and not re.fullmatch(f"{re.escape(folded(word))}_?[ab12]", near[0]):
+            stated = f'`columns={{"{word}": "{arguments.meta[word]}"}}`'
+            raise fault(head.path, f"{stated} names no role", f"did you mean {near[0]!r}?")
     chosen = {*renamed.values(), *map(arguments.peek, ("columns.scores", "columns.genuine"))}
     if not by_number and chosen.isdisjoint(cells) and not names_columns(head):
         return None

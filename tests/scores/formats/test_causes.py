@@ -74,3 +74,13 @@ def test_a_word_for_a_failure_is_advised_to_be_a_blank(log, capsys):
     assert "of a comparison that failed the cell is blank" in said(log)
     assert main(["run", str(log), "--failed", "ERR"]) == 2
     assert "'ERR'; expected a number such as -1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("role", "column", "meant"),
+    [("suject_b", "person", "subject_b"), ("distanc", "score", "distance")],
+)
+def test_a_typo_in_a_role_is_named(role, column, meant, log):
+    text = said(log, **{role: column, meant: None})
+    assert text == f'`columns={{"{role}": "{column}"}}` names no role; did you mean {meant!r}?'
+    assert not said(log, site="person")  # metadata may be called anything else
