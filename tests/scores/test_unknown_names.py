@@ -87,16 +87,17 @@ def test_two_matrices(title, columns, order, options, expected):
 
 @pytest.mark.parametrize("title", TITLES)
 @pytest.mark.parametrize("other", [None, "shot"])
-def test_queries_that_are_in_the_gallery(title, other):
-    rows = RNG.permutation(N)[:20]
+@pytest.mark.parametrize("number", [20, N])
+def test_queries_that_are_in_the_gallery(title, other, number):
+    rows = RNG.permutation(N)[:number]
     meta = {"probe_meta": {title: NAMES[rows]}, "gallery_meta": {other or title: NAMES}}
     with pytest.raises(be.DataError, match=f"'{title}' of the probes and '{other or title}'"):
         be.Scores(A[rows], WHO[rows], WHO, **meta)
     every = be.Scores(A[rows], WHO[rows], WHO, names=None, **meta)
-    assert int(be.verification(every).genuine_attempts) == 20 * EACH
+    assert int(be.verification(every).genuine_attempts) == number * EACH
     if other is None:
         without_itself = be.Scores(A[rows], WHO[rows], WHO, names=title, **meta)
-        assert int(be.verification(without_itself).genuine_attempts) == 20 * (EACH - 1)
+        assert int(be.verification(without_itself).genuine_attempts) == number * (EACH - 1)
 
 
 # ------------------------------------------------------------------------ lists
