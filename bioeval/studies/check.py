@@ -6,6 +6,7 @@ of the range, and look for values that stand for a failed comparison in a sample
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,7 +40,7 @@ from bioeval.scores.provenance import (
 )
 from bioeval.scores.rows import attempted
 from bioeval.scores.same import Copies
-from bioeval.scores.sampled import find_copies, is_symmetric, judge_kind
+from bioeval.scores.sampled import SampledAttempts, find_copies, is_symmetric, judge_kind
 from bioeval.showing.header import data_fact, scores_in_words, sides_in_words
 from bioeval.showing.numbers import written
 from bioeval.showing.printing import Shown
@@ -85,7 +86,9 @@ _NEIGHBOURS = 8
 # There must be more distinct values than this.
 _LEAST_DISTINCT = 16
 
-# A similarity above 1 by more than rounding has another scale, on which a copy's is not known.
+# Rounding of the score of a copy: of a similarity of 1, and of a distance of 0 beside the median
+# distance of other people. A similarity above 1 by more than it has another scale, on which a
+# copy's is not known.
 _ROUNDING = 1e-6
 
 
@@ -566,9 +569,14 @@ def _of_scores(scores: Scores) -> tuple[list[Finding], int | None]:
     # Failures without a policy have a finding of their own. Attempts are counted below, at and
     # above the distance of a copy, and at the ends.
     without_failures = scores.replace(nan="exclude") if scores.nan == "raise" else scores
-    below_copy, copy = np.nextafter(0.0, -np.inf), 0.0
-    if scores.kind == "similarity":
-        below_copy, copy = -1.0 - _ROUNDING, -1.0 + _ROUNDING
+    of_copy, rounding = -1.0, _ROUNDING
+    if scores.kind == "distance":
+        sample = SampledAttempts.from_scores(without_failures)
+        usual = 0.0
+        if sample is not None and len(sample.impostor):
+            usual = abs(float(np.median(sample.impostor)))
+        of_copy, rounding = 0.0, _ROUNDING * usual if math.isfinite(usual) else 0.0
+    below_copy, copy = np.nextafter(of_copy - rounding, -np.inf), of_copy + rounding
     largest = float(np.finfo(np.float64).max)
     wanted = PointsWanted.of_rule(Rule.parse("eer"))
     wanted = replace(wanted, thresholds=np.array([-np.inf, below_copy, copy, largest]))

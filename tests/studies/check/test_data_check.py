@@ -34,6 +34,18 @@ def end_values(finding: Any) -> list[float]:
     return list(map(pytest.approx, finding.found.arguments["values"]))
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_copies_are_found_whichever_way_their_comparison_is_rounded(dtype):
+    """A cosine distance of a copy is 0 up to rounding, as its similarity is 1."""
+    templates = np.random.default_rng(0).normal(size=(160, 6)) + 2 * distances()[:, :6]
+    templates[7] = templates[31]
+    templates = (templates / np.linalg.norm(templates, axis=1, keepdims=True)).astype(dtype)
+    cosine = templates @ templates.T
+    for values, kind in ((cosine, "similarity"), (1 - cosine, "distance")):
+        finding = checked((values + values.T) / 2, kind=kind)["zero-distance"]
+        assert finding.code == "copies-of-two" and finding.count == 1
+
+
 def test_scores_that_are_not_counted_are_looked_at_nevertheless():
     values = np.random.default_rng(0).integers(0, 1 << 60, (160, 160))
     check = checked(values, kind="similarity")
