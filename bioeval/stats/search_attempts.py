@@ -237,7 +237,7 @@ def impostor_attempts_of_new_people(
     nearest = left_out.nearest[searches.probe]
     second_distance = left_out.second[searches.probe]  # NaN: no other subject
     # Without the unit of the person who searches, there is no search.
-    is_other = nearest != left_out.person[searches.probe]
+    is_other = nearest != left_out.unit_of_probe[searches.probe]
     is_only = is_other & np.isnan(second_distance)
     has_second = is_other & ~is_only
     lost = searches.hits._replace(person=nearest).select(is_other)
@@ -262,7 +262,7 @@ def rank_changes(searches: Searches, left_out: LeftOut, ties: Ties) -> Hits:
     for sign, (closer, tied, before) in ((1.0, candidates), (-1.0, without_subject)):
         pair, rank, weight = place_weights(closer, tied, before, searches.mates_tied[probe], ties)
         mate = searches.mate[probe[pair]]
-        hits = Hits(left_out.subject[pair], mate, rank, sign * weight)
+        hits = Hits(left_out.unit[pair], mate, rank, sign * weight)
         changes.append(hits.select(~np.isnan(mate)))  # a mate that failed has no rank
     lost, gained = changes
     return lost.joined(gained)

@@ -71,8 +71,8 @@ class SearchColumns:
         left_out: LeftOut,
     ) -> SearchColumns:
         """Return the rates without each person of `left_out`, as a probe and in the gallery."""
-        no_person = np.zeros(left_out.people, dtype=bool)
-        people = SearchingPeople(left_out.person, no_person, both_sides=True)
+        no_person = np.zeros(left_out.units, dtype=bool)
+        people = SearchingPeople(left_out.unit_of_probe, no_person, both_sides=True)
         mated = SearchesOfClass.mated(searches, ties, people.person)
         non_mated = SearchesOfClass.non_mated(searches, impostors, people.person)
         return cls(

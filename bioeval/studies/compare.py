@@ -1070,10 +1070,10 @@ def _measured_searches(
     cms_ranks = {int(x) for x in wanted.numbers("cms")}
     ranks = sorted({1, *cms_ranks})
     units = units_of_people(scores, interval.unit)
-    subjects = LeftOut.subjects_of(scores)
+    subjects = LeftOut.codes_of_units(scores)
     is_person = ~scores.codes.no_person[subjects]
     if units is not None:
-        is_person = np.isin(LeftOut.subjects_of(scores, units), units[subjects[is_person]])
+        is_person = np.isin(LeftOut.codes_of_units(scores, units), units[subjects[is_person]])
     arguments = searches, search.ties, interval, search.impostors
     is_used: slice | np.ndarray = slice(None)
     if int(is_person.sum()) < FEWEST:
