@@ -371,11 +371,6 @@ class Corners:
     below: np.ndarray  # int64 (p,): impostor scores below each threshold
     starts: np.ndarray  # int64 (parts + 1,): where parts begin, and the end
 
-    @cached_property
-    def crossed(self) -> np.ndarray:
-        """Whether FAR >= FRR, (p,)."""
-        return crossed(self.fa, self.fr, self.genuine, self.impostor)
-
 
 def repeated(of_parts: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Return an array (parts,) with an entry for each point; unchanged if there is one part."""
@@ -696,7 +691,8 @@ class AttemptsOfParts(ErrorCurve):
         begin = curve.starts[:-1]
         end = curve.starts[1:]
         # (parts,): the first corner with FAR >= FRR, or the end of the part.
-        first = begin + np.add.reduceat(~curve.crossed, begin, dtype=np.int64)
+        is_crossed = crossed(curve.fa, curve.fr, curve.genuine, curve.impostor)
+        first = begin + np.add.reduceat(~is_crossed, begin, dtype=np.int64)
         # Between two corners FRR does not change: as many false accepts are needed to cross it.
         rejected = curve.fr[np.maximum(first - 1, begin)]
         genuine, impostor = without_overflow(self._genuine, self._impostor)

@@ -18,7 +18,6 @@ from bioeval.base.arguments import as_float64, number_in, rate_in, require_array
 from bioeval.base.errors import DataError, named, nearest_name, received
 from bioeval.base.kinds import Kind
 from bioeval.counting.operating_points import (
-    COST_LABELS,
     Attempts,
     AttemptsOfParts,
     EqualError,
@@ -81,37 +80,6 @@ THRESHOLDS = (
     *("threshold_at_far", "threshold_at_frr"),
 )
 OF_COSTS = "min_cost_threshold"
-
-
-def points_of(
-    attempts: Attempts, wanted: PointsWanted, *, symmetric: bool | None, with_thresholds: bool
-) -> VerificationPoints:
-    """Return the points of attempts; `with_thresholds`, they are extra thresholds of the curve.
-
-    `symmetric` says whether each pair was counted in both directions, None if unknown.
-    """
-    error, values_of_parts = point_values(attempts.points, wanted, symmetric)
-    values: dict[str, Any] = {name: x[0] for name, x in values_of_parts.items()}
-    if wanted.every_score and len(wanted.costs):
-        values |= dict(zip(COST_LABELS, wanted.costs.T, strict=True))
-    independent = attempts.impostor_attempts / (2 if symmetric else 1)
-    last, first = error.ends
-    extra = np.empty(0)
-    if attempts.defined and with_thresholds:
-        found = [np.ravel(values[x]) for x in (*THRESHOLDS, OF_COSTS) if x in values]
-        if wanted.thresholds is not None:
-            found.append(wanted.thresholds)
-        extra = np.concatenate(found)
-        extra = extra[np.isfinite(extra)]
-    return VerificationPoints(
-        wanted,
-        (float(last[0]), float(first[0])),
-        values,
-        symmetric,
-        independent,
-        extra,
-        attempts.false_accepts(extra),
-    )
 
 
 def point_values(

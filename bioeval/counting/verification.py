@@ -15,7 +15,7 @@ from bioeval.base.kinds import Kind
 from bioeval.counting.cells import GenuineScores
 from bioeval.counting.counted import AttemptCounter, ThreadCounts
 from bioeval.counting.grids import grid_over
-from bioeval.counting.operating_points import Attempts
+from bioeval.counting.operating_points import COST_LABELS, Attempts
 from bioeval.counting.order import increasing
 from bioeval.counting.parts import Parts, parts_of
 from bioeval.counting.reduce import Extent, Reducer, reduce
@@ -26,7 +26,13 @@ from bioeval.counting.searches import (
     Searching,
     TooFewTemplates,
 )
-from bioeval.counting.threshold_rules import PointsWanted, VerificationPoints, points_of
+from bioeval.counting.threshold_rules import (
+    OF_COSTS,
+    THRESHOLDS,
+    PointsWanted,
+    VerificationPoints,
+    point_values,
+)
 from bioeval.counting.thresholds import CurveThresholds, require_values, to_internal
 from bioeval.scores.blocks import Block
 from bioeval.scores.codes import cells_between
@@ -70,16 +76,6 @@ class Claims(NamedTuple):
 
     probe: np.ndarray
     group: np.ndarray  # the claimed subject, as a group of the gallery's order
-
-
-class ListedClaims(NamedTuple):
-    """The claims of a verification, unless each probe claims everybody."""
-
-    claims: Claims | None = None
-    not_enrolled: Claims | None = None  # drawn claims by probes who are not enrolled
-    skipped: int = 0  # claims of people who are not enrolled
-    source: str = "all"  # words that say which claims are made
-    remarks: Sequence[Any] = ()  # remarks on the scores, on the joining of claims by name
 
 
 class CollectAttempts(Reducer):
@@ -195,13 +191,19 @@ class Verified:
     - `unenrolled`, after :func:`count`: the increasing scores of drawn claims by probes who are not
       enrolled; None without drawn claims
     - `points`, after :meth:`find_points`
-    - `claims`, `not_enrolled`, `claims_of`, `skipped_claims`: as in :class:`ListedClaims`
+    - `claims`: the claims, unless each probe claims everybody; `claims_of`: words that say which
+    - `not_enrolled`: drawn claims by probes who are not enrolled
+    - `skipped_claims`: the number of claims of people who are not enrolled
     """
 
     attempts: Attempts
     parts: Parts
     unenrolled: np.ndarray | None = None
     points: VerificationPoints
+    claims: Claims | None = None
+    not_enrolled: Claims | None = None
+    claims_of: str = "all"
+    skipped_claims: int = 0
 
     def __init__(
         self,
@@ -223,31 +225,25 @@ class Verified:
         self.scores, self.use, self.wanted = scores, use, wanted
         if about is not None:
             self.about = about
-        listed = ListedClaims()
         if claims is not None:
             # Claims that a user gave: listed, by name, drawn, or to be drawn by a sampler.
             from bioeval.partition.claims import ClaimSampler, DrawnClaims, parse_claims
 
-            source = "explicit"
-            not_enrolled: Claims | None = None
-            remarks: Sequence[Any] = ()
+            self.claims_of = "explicit"
             if isinstance(claims, ClaimSampler):
-                source = f"drawn by {claims!r}"
+                self.claims_of = f"drawn by {claims!r}"
                 claims = claims.draw(scores)
             if isinstance(claims, DrawnClaims):
                 is_enrolled = claims.enrolled
                 others = claims.probe[~is_enrolled], claims.subject[~is_enrolled]
-                not_enrolled = Claims(*parse_claims(scores, others, "raise")[0])
+                self.not_enrolled = Claims(*parse_claims(scores, others, "raise")[0])
                 claims = claims.probe[is_enrolled], claims.subject[is_enrolled]
             if index_of(claims) is not None:
                 ordered = in_order(claims, scores.keys(0), "`claims`")
-                remarks = ordered.remarks
                 claims = ordered.values
-            parsed, skipped = parse_claims(scores, claims, unenrolled_claims)
-            listed = ListedClaims(Claims(*parsed), not_enrolled, skipped, source, remarks)
-            self.scores = scores.with_remarks(*listed.remarks)
-        self.claims, self.not_enrolled = listed.claims, listed.not_enrolled
-        self.claims_of, self.skipped_claims = listed.source, listed.skipped
+                self.scores = scores.with_remarks(*ordered.remarks)
+            parsed, self.skipped_claims = parse_claims(scores, claims, unenrolled_claims)
+            self.claims = Claims(*parsed)
         #: The user's thresholds, as distances, or their number; None: the default.
         self.requested_thresholds = thresholds
         #: The thresholds of the curve, if they are known before the count.
@@ -266,11 +262,6 @@ class Verified:
         if self.wanted is not None and self.wanted.thresholds is not None:
             thresholds = np.union1d(thresholds, self.wanted.thresholds)
         return CollectAttempts(self.use.fused, self.wanted, thresholds)
-
-    def take(self, attempts: Attempts, lost: ClaimsLost) -> None:
-        """Set the result of :meth:`reducer_for`, and the claims that the fusion rule loses."""
-        self.attempts = attempts
-        self.about = self.about.without_claims(*lost)
 
     def read_claims(self, claims: Claims) -> None:
         """Read the attempts of listed claims."""
@@ -305,11 +296,34 @@ class Verified:
     def find_points(
         self, points: PointsWanted | None = None, *, symmetric: bool | None, with_thresholds: bool
     ) -> None:
-        """Find the operating points, by default all wanted points; see :func:`points_of`."""
-        points = self.wanted if points is None else points
-        assert points is not None
-        self.points = points_of(
-            self.attempts, points, symmetric=symmetric, with_thresholds=with_thresholds
+        """Find the operating points, by default all wanted points.
+
+        `symmetric` says whether each pair was counted in both directions, None if unknown. The
+        thresholds of the points become thresholds of the curve, too, if `with_thresholds`.
+        """
+        wanted = self.wanted if points is None else points
+        assert wanted is not None
+        attempts = self.attempts
+        error, values_of_parts = point_values(attempts.points, wanted, symmetric)
+        values: dict[str, Any] = {name: x[0] for name, x in values_of_parts.items()}
+        if wanted.every_score and len(wanted.costs):
+            values |= dict(zip(COST_LABELS, wanted.costs.T, strict=True))
+        extra = np.empty(0)
+        if attempts.defined and with_thresholds:
+            found = [np.ravel(values[x]) for x in (*THRESHOLDS, OF_COSTS) if x in values]
+            if wanted.thresholds is not None:
+                found.append(wanted.thresholds)
+            extra = np.concatenate(found)
+            extra = extra[np.isfinite(extra)]
+        last, first = error.ends
+        self.points = VerificationPoints(
+            wanted,
+            (float(last[0]), float(first[0])),
+            values,
+            symmetric,
+            attempts.impostor_attempts / (2 if symmetric else 1),
+            extra,
+            attempts.false_accepts(extra),
         )
 
     # -- data and people
@@ -367,7 +381,9 @@ def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> l
     lost_by_fusion = dict(zip(too_few, results, strict=False))
     for verified, attempts_of_one in zip(by_blocks, attempts, strict=True):
         verified.parts = parts
-        verified.take(attempts_of_one, lost_by_fusion.get(verified.use.fused, NO_CLAIMS_LOST))
+        verified.attempts = attempts_of_one
+        lost: ClaimsLost = lost_by_fusion.get(verified.use.fused, NO_CLAIMS_LOST)
+        verified.about = verified.about.without_claims(*lost)
     for verified in verifying:
         if verified.claims is not None:
             verified.read_claims(verified.claims)

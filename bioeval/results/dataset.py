@@ -196,11 +196,15 @@ def dataset(
 ) -> xr.Dataset:
     """Return a dataset whose variables have the attributes of a table, the `first` in front.
 
-    A variable is a pair of dimensions and values, or values over the dimensions in the table.
+    A variable is a pair of dimensions and values, or values over the dimensions in the table; with
+    dimensions, values and attributes it stays as it is.
     """
-    described_variables = {}
+    described_variables: dict[str, Any] = {}
     names = {*variables, *coordinates}
     for name, value in in_order(variables, first).items():
+        if isinstance(value, tuple) and len(value) == 3:
+            described_variables[name] = value
+            continue
         description = described(table, name)
         if isinstance(value, tuple):
             dims, values = value
@@ -210,22 +214,12 @@ def dataset(
         if not description.variables_named <= names:
             about = description.attrs_among(names)
         described_variables[name] = dims, np.asarray(values), about
-    return assembled(described_variables, table, coordinates, attrs)
-
-
-def assembled(
-    variables: Mapping[str, VariableParts | xr.Variable],
-    table: Mapping[str, Variable],
-    coordinates: Mapping[str, np.ndarray],
-    attrs: Mapping[str, str | int | float],
-) -> xr.Dataset:
-    """Return a dataset of variables that have attributes, and of coordinates in the table."""
-    all_variables: dict[str, Any] = dict(variables)
     indexes: dict[Any, Any] = {}
     for name, labels in coordinates.items():
-        indexes[name], all_variables[name] = indexed(name, labels, described(table, name).attrs)
+        about = described(table, name).attrs
+        indexes[name], described_variables[name] = indexed(name, labels, about)
     all_attrs = {**attrs, "bioeval_version": __version__, "schema": SCHEMA}
-    return unchecked(all_variables, indexes, all_attrs)
+    return unchecked(described_variables, indexes, all_attrs)
 
 
 def unchecked(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -18,9 +18,7 @@ from bioeval.counting.order import increasing
 from bioeval.counting.searches import Searches
 from bioeval.counting.sorted_scores import SortedScores
 from bioeval.counting.thresholds import (
-    FAR_TARGETS,
     CurveThresholds,
-    check_targets,
     in_order_of_scores,
     per_cent,
     to_internal,
@@ -310,41 +308,6 @@ class OpenSetAttempts:
             values["impostor_subjects"] = np.int64(attempts.get(impostors, everyone))
         return Scalars(values, {"far_target": far_targets}, OPEN_SET)
 
-    def attrs(
-        self,
-        about: Provenance,
-        options: Mapping[str, Any],
-        notes: Iterable[Message],
-        notes_if_both_classes: Iterable[Message],
-    ) -> dict[str, str | int | float]:
-        """Return the attributes of a result, with the number of subjects that a search compares.
-
-        `options` are attributes; ``impostors`` among them is not ``"auto"``. Both `notes` are
-        messages.
-        """
-        messages = [*notes]
-        if not self.genuine:
-            messages.append(_without_attempt("genuine", ["dir", "frr"]))
-        if not self.impostor:
-            messages.append(_without_attempt("impostor", ["far", "grr"]))
-        if self.genuine and self.impostor:
-            messages += notes_if_both_classes
-        if self.unmated:
-            messages.append(Message("enrolled-without-mate", probes=self.unmated))
-        enrolled = about.gallery_subjects  # 0 if unknown
-        sizes = {"unenrolled": enrolled, "leave-subject-out": enrolled - 1}
-        gallery_of_impostors = sizes.get(options["impostors"], f"{enrolled - 1} or {enrolled}")
-        return {
-            **about_attrs(about, "open-set", "open-set identification", messages),
-            **options,
-            "genuine_gallery_subjects": enrolled,
-            "impostor_gallery_subjects": gallery_of_impostors if enrolled else 0,
-        }
-
-
-def _without_attempt(role: str, rates: list[str]) -> Message:
-    return Message("no-attempt", what=f"{role} attempt", rates=rates, task="identification")
-
 
 @dataclass(frozen=True)
 class OpenSetCounts:
@@ -484,13 +447,37 @@ class OpenSetCounts:
         notes: Iterable[Message],
         notes_if_both_classes: Iterable[Message],
     ) -> xr.Dataset:
-        """Return the result with its operating `points`; see also :meth:`OpenSetAttempts.attrs`."""
+        """Return the result with its operating `points`, and the subjects that a search compares.
+
+        `options` are attributes; ``impostors`` among them is not ``"auto"``. Both `notes` are
+        messages.
+        """
+        attempts = self.attempts
         curves, grid = self.curves(about.kind)
-        people = searching_people(about, options["impostors"])
-        support = support_messages(far_targets, self.attempts.impostor, False, "dir at far", people)
-        notes_if_both_classes = [*notes_if_both_classes, *support]
-        scalars = self.attempts.scalars(about, options["impostors"], far_targets, points)
-        attrs = self.attempts.attrs(about, options, notes, notes_if_both_classes)
+        messages = [*notes]
+        no_attempt = partial(Message, "no-attempt", task="identification")
+        if not attempts.genuine:
+            messages.append(no_attempt(what="genuine attempt", rates=["dir", "frr"]))
+        if not attempts.impostor:
+            messages.append(no_attempt(what="impostor attempt", rates=["far", "grr"]))
+        if attempts.genuine and attempts.impostor:
+            people = searching_people(about, options["impostors"])
+            messages += notes_if_both_classes
+            messages += support_messages(
+                far_targets, attempts.impostor, False, "dir at far", people
+            )
+        if attempts.unmated:
+            messages.append(Message("enrolled-without-mate", probes=attempts.unmated))
+        enrolled = about.gallery_subjects  # 0 if unknown
+        sizes = {"unenrolled": enrolled, "leave-subject-out": enrolled - 1}
+        gallery_of_impostors = sizes.get(options["impostors"], f"{enrolled - 1} or {enrolled}")
+        attrs = {
+            **about_attrs(about, "open-set", "open-set identification", messages),
+            **options,
+            "genuine_gallery_subjects": enrolled,
+            "impostor_gallery_subjects": gallery_of_impostors if enrolled else 0,
+        }
+        scalars = attempts.scalars(about, options["impostors"], far_targets, points)
         ranks = np.arange(1, self.detected.shape[1] + 1)
         coordinates = {"threshold": grid, "rank": ranks, **scalars.labels}
         return dataset({**curves, **scalars.variables}, OPEN_SET, coordinates, attrs)
@@ -499,12 +486,12 @@ class OpenSetCounts:
 def open_set_dataset(
     searches: Searches,
     *,
-    thresholds: CurveThresholds = None,
-    max_rank: int | None = None,
-    ties: Ties = "pessimistic",
-    impostors: ImpostorProbes = "auto",
-    far_targets: Sequence[float] | np.ndarray = FAR_TARGETS,
-    extra_distances: np.ndarray | None = None,
+    thresholds: CurveThresholds,
+    max_rank: int | None,
+    ties: Ties,
+    impostors: ImpostorProbes,
+    far_targets: np.ndarray,
+    extra_distances: np.ndarray | None,
 ) -> xr.Dataset:
     """Return DIR over thresholds and ranks, FAR over thresholds.
 
@@ -515,9 +502,8 @@ def open_set_dataset(
     role = searches.impostor_role(impostors)
     kind = searches.about.kind
     points = OpenSetPoints.from_searches(searches, ties, role)
-    targets = check_targets(far_targets)
     longest = int((searches.mates + searches.others).max(initial=0))
-    at_far = points.at_far(targets, max_rank or max(1, min(longest, RANK_LIMIT)))
+    at_far = points.at_far(far_targets, max_rank or max(1, min(longest, RANK_LIMIT)))
     if isinstance(thresholds, np.ndarray):
         grid = to_internal(thresholds, kind)
     else:
@@ -535,8 +521,8 @@ def open_set_dataset(
     values = points.values(DirAtFar(at_far.dir[:, :ranks], at_far.threshold[:, :ranks]), kind)
     next_scores = to_user(points.next_scores(grid), kind)[in_order_of_scores(kind)]
     values |= variables_over(("threshold",), threshold_next=next_scores)
-    notes_on_ties = _tie_messages(searches, points, role, targets)
-    result = counts.dataset(values, targets, searches.about, options, notes, notes_on_ties)
+    notes_on_ties = _tie_messages(searches, points, role, far_targets)
+    result = counts.dataset(values, far_targets, searches.about, options, notes, notes_on_ties)
     if isinstance(thresholds, np.ndarray):
         note_thresholds_beyond_scores(result, thresholds)
     return result

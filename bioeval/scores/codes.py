@@ -174,7 +174,9 @@ class Codes:
 
     def people(self, *sides: np.ndarray) -> np.ndarray:
         """Return the distinct codes of people in some arrays of codes, in order."""
-        is_present = np.any([present(side, len(self.values)) for side in sides], axis=0)
+        is_present = np.zeros(len(self.values), dtype=bool)
+        for side in sides:
+            is_present[side] = True
         return np.flatnonzero(is_present & ~self.no_person)
 
     def of_no_person(self, ids: Sequence[Any]) -> np.ndarray:

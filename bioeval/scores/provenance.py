@@ -111,14 +111,12 @@ class Provenance:
 
 def _sizes(scores: Scores) -> dict[str, Any]:
     pairs = scores.layout == "pairs"
-    enrolled = probing = np.zeros(0, dtype=bool)
+    probes = gallery = on_both_sides = 0
     if knows_people(scores):
         codes = scores.codes
-        people = ~scores.codes.no_person
-        probing = present(codes.probe, len(people)) & people
-        enrolled = present(codes.gallery, len(people)) & people
-    probes, gallery = int(np.count_nonzero(probing)), int(np.count_nonzero(enrolled))
-    on_both_sides = int(np.count_nonzero(enrolled & probing))
+        probing, enrolled = codes.people(codes.probe), codes.people(codes.gallery)
+        probes, gallery = len(probing), len(enrolled)
+        on_both_sides = len(np.intersect1d(probing, enrolled, assume_unique=True))
     return {
         "layout": scores.layout,
         "probes": scores.shape[0],

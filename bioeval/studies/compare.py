@@ -52,7 +52,7 @@ from bioeval.counting.verification import Verified, count
 from bioeval.protocol.fields import ImpostorProbes, RankUnit, Ties
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import OpenSet
-from bioeval.results.dataset import assembled
+from bioeval.results.dataset import dataset
 from bioeval.results.identification import QueryMean, QueryMeasures
 from bioeval.results.measure import Measure
 from bioeval.results.support import (
@@ -1420,7 +1420,8 @@ def comparison_dataset(
         variables["cost_prior"] = xr.Variable(("cost",), coordinates["cost"], about_prior)
     result = {"result_type": "comparison", "task": "comparison of systems"}
     about = {**result, **attrs, **message_attrs(messages)}
-    return assembled(variables, SYSTEMS, coordinates, about)
+    own = {name: (x.dims, x.values, x.attrs) for name, x in variables.items()}
+    return dataset(own, SYSTEMS, coordinates, about, first=())
 
 
 def _variable(
