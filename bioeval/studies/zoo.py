@@ -322,7 +322,7 @@ def zoo(
     >>> ds = be.zoo(be.simulate(40, 6, random_state=1))
     >>> rejects = ds.sel(error="fr")
     >>> int(rejects.all_errors), int(rejects.half_of_errors)
-    (44, 6)
+    (44, 5)
     >>> rejects.share.to_series().nlargest(2).round(2).to_dict()
     {12: 0.14, 14: 0.09}
     """
