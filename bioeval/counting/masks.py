@@ -42,8 +42,10 @@ CELLS_TOGETHER = 1 << 19
 SMALLEST_SHARE = 64
 
 
-#: Sorting a matrix pays if its parts have each of its scores more often than this, on average.
+#: Sorting a matrix pays if its parts have each of its scores more often than this, on average, ...
 OFTEN = 64
+#: ... and more scores in all than are selected while the compiled loops of masks are loaded.
+LOADED = 1 << 24
 
 
 def masks_pay(scores: Scores, places: Iterable[PartTemplates]) -> bool:
@@ -51,7 +53,7 @@ def masks_pay(scores: Scores, places: Iterable[PartTemplates]) -> bool:
     if not may_be_sorted(scores):
         return False
     cells = sum(len(rows) * len(columns) for rows, columns in places)
-    return cells > OFTEN * math.prod(scores.shape)
+    return cells > max(OFTEN * math.prod(scores.shape), LOADED)
 
 
 def batches(shape: tuple[int, ...], parts: Iterable[PartTemplates]) -> Iterator[slice]:

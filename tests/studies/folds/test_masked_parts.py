@@ -24,6 +24,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, way: str) -> Iterator[None]:
     """Count parts by "masks", "selected" together, or "one" by one."""
     with monkeypatch.context() as patch:
         patch.setattr(masks, "OFTEN", -1 if way == "masks" else 10**18)
+        patch.setattr(masks, "LOADED", -1)
         if way == "one":
             patch.setattr("bioeval.studies.repeat.is_few", lambda cells: False)
             patch.setattr(masks, "CELLS_TOGETHER", 1)
