@@ -1,5 +1,6 @@
 """Embeddings that are counted by tiles give what their matrix gives, sorted."""
 
+import re
 import threading
 import warnings
 from collections.abc import Iterator
@@ -202,7 +203,9 @@ def check(case: Case, call=results, change=None, nan="raise", **constants: Any) 
         results_found = list(call(case.scores(change=change).replace(nan=nan)))
     for result, expected_result in zip(results_found, expected, strict=True):
         if isinstance(result, str) or isinstance(expected_result, str):
-            assert result == expected_result
+            # A part that is selected counts its own failures.
+            texts = [re.sub(r"hold \d+ NaN", "hold NaN", x) for x in (result, expected_result)]
+            assert texts[0] == texts[1]
         else:
             assert_same_but_d_prime(result, expected_result)
     return answers
