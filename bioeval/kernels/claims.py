@@ -170,7 +170,6 @@ def fuse_groups(begin, end, block, starts, rule, fused):
 def _least_of(size):
     """Return a loop for groups of one size, which the compiler makes fast."""
 
-    @called_by_loops
     def least_of(row, nearest):
         for g in range(len(nearest)):
             templates = row[g * size : (g + 1) * size]
@@ -179,7 +178,10 @@ def _least_of(size):
                 least = templates[p] if templates[p] < least else least
             nearest[g] = least
 
-    return least_of
+    # Numba tells compiled functions apart by their qualified name and a number that another process
+    # may give, too: of two loops of one name in its cache, one would be run in place of the other.
+    least_of.__qualname__ = f"least_of_{size}"
+    return called_by_loops(least_of)
 
 
 least_of_4 = _least_of(4)

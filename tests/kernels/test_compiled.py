@@ -226,3 +226,41 @@ def test_a_forked_process_has_threads_of_its_own():
     environment = {**os.environ, "NUMBA_NUM_THREADS": "2"}
     arguments = [sys.executable, "-W", "ignore", "-c", FORKS]
     assert subprocess.run(arguments, env=environment, timeout=60).returncode == 0
+
+
+#: Fuses templates of rows by two layouts of `starts`, each a loop of its own; the arguments are
+#: how many functions are compiled before, the layouts, and the numbers of templates of a person.
+FUSES = """
+import sys
+import numba
+import numpy as np
+from bioeval.kernels.claims import fuse_nearest
+
+earlier, layouts, sizes = sys.argv[1:]
+for k in range(int(earlier)):
+    numba.njit(eval(f"lambda x: x + {k}"))(1.0)
+for layout in layouts.split():
+    for size in map(int, sizes.split()):
+        block = np.random.default_rng(size).random((20, 40 * size)).astype(np.float32)
+        starts = np.arange(0, 40 * size + 1, size)
+        starts = np.repeat(starts, 2)[::2] if layout == "strided" else starts
+        nearest = np.empty((20, 40), np.float32)
+        fuse_nearest.loop(0, 20, block, starts, nearest)
+        assert np.array_equal(nearest, block.reshape(20, 40, size).min(axis=2)), (layout, size)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("earlier", ["1", "2"])
+def test_loops_that_several_processes_have_kept_are_not_taken_for_one_another(tmp_path, earlier):
+    """Numba numbers the functions of a process; equal names and numbers are one function."""
+    sizes = "4 5 10 3"
+    for arguments in (
+        ("0", "plain", "4"), (earlier, "strided", "4"),
+        ("0", "plain strided", sizes), ("0", "strided plain", sizes),
+    ):  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-c", FUSES, *arguments],
+            env=os.environ | {"BIOEVAL_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
