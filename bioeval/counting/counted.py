@@ -75,6 +75,7 @@ class CountedScores(SortedScores):
     def _counted(self, thresholds: np.ndarray, name: Literal["below", "upto"]) -> np.ndarray:
         """Return the numbers below thresholds, or up to them; -1 if not counted."""
         counts = np.where(thresholds < np.inf, -1, self.attempts[0])  # infinity and NaN
+        counts[thresholds == -np.inf] = 0  # scores of -inf are always listed
         for table in (self._listed, self._at_thresholds):
             if len(table.scores):
                 index = np.minimum(table.scores.searchsorted(thresholds), len(table.scores) - 1)
@@ -84,8 +85,7 @@ class CountedScores(SortedScores):
 
     def below(self, thresholds: Any) -> np.ndarray:
         """Return the number below each threshold: a listed score, or a counted threshold."""
-        limits = np.asarray(thresholds)
-        return np.where(limits == -np.inf, 0, self._counted(limits, "below"))
+        return self._counted(np.asarray(thresholds, dtype=np.float64), "below")
 
     def upto(self, thresholds: Any) -> np.ndarray:
         """Return the number up to each threshold: a listed score, or a counted threshold."""
@@ -116,7 +116,6 @@ class CountedScores(SortedScores):
         index = self.keys.searchsorted(limits, side="right")
         following = np.fmin(self._scores_at(index, index < len(self.keys)), nearest)
         accepted = self._counted(limits, "upto")
-        accepted[(limits == -np.inf) & (accepted < 0)] = 0  # all scores of -inf are listed
         before = self._counted(following, "below")
         # No score is between the threshold and the known score where both numbers are equal.
         is_known = (accepted >= 0) & (accepted == before)
