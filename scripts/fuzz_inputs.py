@@ -528,8 +528,7 @@ def odd_options(rng: random.Random, valid: list[Input]) -> Input:
 
 def writers() -> dict[str, list[str]]:
     """Return a command that writes scores in each format, and one for each other kind of output."""
-    endings = [x for form in WRITTEN for x in form.endings]
-    found = {f"out{x}": ["convert", "s.npz", f"out{x}"] for x in endings}
+    found = {f"out{x}": ["convert", "s.npz", f"out{x}"] for x in WRITTEN}
     return found | {
         "simulated.npz": ["simulate", "--out", "simulated.npz", "--subjects", "20"],
         "out": ["run", "s.npz", "--out", "out"],

@@ -79,9 +79,9 @@ def take_out(out: str, force: bool) -> Path:
 
 def take_scores(out: str, force: bool) -> Path:
     """Return the path of a file of scores to write, checked with its format before computing."""
-    from bioeval.scores.formats.writing import form_of
+    from bioeval.scores.formats.writing import ending_of
 
-    form_of(Path(out))
+    ending_of(Path(out))
     return take_out(out, force)
 
 

@@ -433,14 +433,14 @@ def test_a_signal_leaves_no_debris(number, code):
 import os, signal, sys
 from bioeval.scores.formats import writing
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job may ignore
-whole = writing.ArchiveWriter.add_rows
-def half(self, key, shape, dtype, read):
+whole = writing._write_rows
+def half(archive, name, shape, dtype, read):
     def interrupted(low, high):
-        if key == "scores":
+        if name == "scores":
             os.kill(os.getpid(), {int(number)})
         return read(low, high)
-    whole(self, key, shape, dtype, interrupted)
-writing.ArchiveWriter.add_rows = half
+    whole(archive, name, shape, dtype, interrupted)
+writing._write_rows = half
 from bioeval.cli import main
 sys.exit(main(["simulate", "--subjects", "3", "--templates", "2", "--out", "x.npz"]))
 """

@@ -223,8 +223,8 @@ def _formats() -> str:
     width = max(map(len, (*FORMATS, *PRESETS))) + 2
     lines = []
     for word, form in FORMATS.items():
-        written = next((x.what for x in WRITTEN if x.endings[0] in form.suffixes), "")
-        addition = f"; written: {written}" if written else ""
+        written = [WRITTEN[x][0] for x in form.suffixes if x in WRITTEN]
+        addition = f"; written: {written[0]}" if written else ""
         lines += wrapped(f"{word:<{width}}{form.holds}{addition}", terminal_width(), hang=width)
     for word, rows in PRESETS.items():
         forms = "; ".join(rows) or "pairs of images of LFW, with --trials"

@@ -359,10 +359,9 @@ def recognise(path: Path, arguments: Arguments) -> str:
 
 
 def _format_of_text(path: Path, arguments: Arguments) -> str:
-    """Return ``"text"`` for a list, ``"matrix-text"`` for a matrix; raise for other texts.
+    """Return ``"matrix-text"`` for numbers of which an argument has the labels, else ``"text"``.
 
-    A text of numbers is a matrix if an argument has its labels, unless an argument of lists is
-    given. Fewer than three numbers a line are more likely a list.
+    A list has arguments of lists; fewer than three numbers a line are more likely a list.
     """
     labels = arguments.peek("labels")
     gallery = arguments.peek("gallery")
@@ -386,21 +385,6 @@ def _format_of_text(path: Path, arguments: Arguments) -> str:
             "is text with other first cells than numbers",
             "`labels` and `gallery` label the rows and columns of a matrix of numbers alone, "
             "without names of rows and columns",
-        )
-    if not is_list and numbers >= 3:
-        raise fault(
-            path,
-            "begins with a line of numbers, as a matrix does",
-            f"{'embeddings need' if 'metric' in arguments else 'a matrix of scores needs'} "
-            "`labels`; of a list of pairs give the `format`, or the numbers of the columns, as in "
-            '`columns={"subject_a": 1, "subject_b": 2, "similarity": 3}`, or write their names in '
-            "a first line, such as 'genuine template_a template_b score'",
-        )
-    if "metric" in arguments and not is_list and any(map(like_number, first)):
-        raise fault(
-            path,
-            "has texts and numbers in its first line",
-            "of embeddings, write titles of the columns in a first line, such as 'f0,f1,f2,label'",
         )
     return "text"
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -68,9 +68,10 @@ from bioeval.scores.formats.tables import (
     existing_file,
     fault,
     kind_of_file,
-    listing,
     missing,
+    one_side_alone,
     side_and_column,
+    two_of_one_role,
     wrong_shape,
 )
 from bioeval.scores.labels import (
@@ -151,6 +152,9 @@ _OF_MAIN_ROLES = {
 _BYTES_OF_ARRAYS = 76 << 20
 _COPIES = 4
 
+# Arrays that are listed before a message says how many more there are.
+_LISTED = 12
+
 #: The number of the layout.
 SCHEMA = 1
 
@@ -190,7 +194,7 @@ class ArrayFile:
         if role == "scores":  # a list called `dist` is no matrix of distances
             names = [x for x in names if x not in DISTMAT or len(self.shape(x)) == 2]
         if stated is not None:
-            self.require(stated, f'`columns={{"{role}": ...}}`')
+            self.require(stated, role)
             self.used |= RESERVED.intersection(names)
             names = [stated]
         for name in names[:1]:
@@ -201,12 +205,7 @@ class ArrayFile:
             first = names[0]
             same_shape = self.shape(first) == self.shape(other)
             if not (same_shape and np.array_equal(self.read(first), self.read(other))):
-                raise fault(
-                    self.path,
-                    f"the arrays {first!r} and {other!r} each state the same, and differ",
-                    f'say `columns={{"{other}": None}}` if {first!r} is meant, or '
-                    f'`columns={{"{first}": None}}` if {other!r} is',
-                )
+                raise two_of_one_role(self.path, first, other, f"array of {role}")
         self.used |= RESERVED.intersection(names)
         return self.roles.get(role)
 
@@ -221,16 +220,19 @@ class ArrayFile:
         if self.arrays[name].dtype.hasobject:
             self.arrays[name].read()  # this call raises
 
-    def require(self, name: str, option: Any) -> None:
-        """Raise unless an array that an argument names is in the file, and can be read."""
+    def require(self, name: str, word: str) -> None:
+        """Raise unless an array that a `word` of ``columns`` names is there, and can be read."""
         if name not in self.arrays:
-            raise missing(self.path, "array", name, [*self.arrays], option, self.contents)
+            raise missing(self.path, "array", name, [*self.arrays], word, self.contents)
         self.refuse_objects(name)
 
     @property
     def contents(self) -> str:
         """The names of the arrays, with shape and dtype, for a message."""
-        return listing([f"{name} {array}" for name, array in self.arrays.items()])
+        top_names = [name for name in self.arrays if "/" not in name] or [*self.arrays]
+        listed = "; ".join(f"{name} {self.arrays[name]}" for name in top_names[:_LISTED])
+        unlisted = len(self.arrays) - min(len(top_names), _LISTED)
+        return (f"{listed}; and {unlisted} more" if unlisted > 0 else listed) or "nothing"
 
     def read_if_there(self, name: str | None) -> np.ndarray | None:
         """Return the values of an array; None where the file has no such array."""
@@ -304,7 +306,6 @@ class ArrayFile:
 
     @property
     def nan(self) -> Any:
-        """The policy for failed comparisons."""
         return self.word("nan", "raise", NAN_POLICIES)
 
     @property
@@ -424,14 +425,12 @@ class ArrayFile:
         return is_list and not name.startswith(PREFIXES) and name not in names_in_use
 
     def wrong_length(self, name: str, count: int) -> DataError:
-        """Return the error of metadata without one value for each template or pair."""
         return DataError(
             f"{self.path}: the metadata {name!r} have shape {self.shape(name)}; expected "
             f"({count},), one value for each"
         )
 
     def ids(self, name: str, count: int) -> np.ndarray:
-        """Return the template identities in an array, int64 (count,)."""
         if name not in self.arrays:
             raise fault(self.path, f"there is no {name!r}", "expected the ids of both sides")
         array = self.arrays[name]
@@ -443,7 +442,6 @@ class ArrayFile:
     def no_labels(
         self, row_count: int, column_count: int | None = None, noun: str = "labels"
     ) -> DataError:
-        """Return the error of a matrix, lists or embeddings without labels."""
         has_columns = column_count not in (None, row_count)
         columns = f" and {column_count} columns" if has_columns else ""
         names = self.names_of("probe")
@@ -489,8 +487,13 @@ def scores_of(
             f"{path}: holds both {' and '.join(names)}; choose by "
             + " or ".join(f'`columns={{"{r}": "{x}"}}`' for r, x in zip(roles, names, strict=True))
         )
-    if roles != ["scores"] or "genuine" in arrays:
-        _require_memory(path, arrays)
+    limit = OPTIONS["memory_limit"]
+    if limit is not None and (roles != ["scores"] or "genuine" in arrays):  # all is read whole
+        needed = _BYTES_OF_ARRAYS + _COPIES * sum(
+            prod(x.shape) * x.dtype.itemsize for x in arrays.values()
+        )
+        remedy = "its arrays are read whole"
+        require_memory(needed, f"{path}: an evaluation", remedy, limit=limit)
     ids_of_sides = ("probe_ids", "gallery_ids")  # which matrices and top-K lists have, read or not
     layout = "a matrix of scores"
     if roles == ["indices"]:
@@ -522,17 +525,7 @@ def scores_of(
     return marking(scores, ids, junk_ids or ())
 
 
-def _require_memory(path: Path, arrays: dict[str, Lazy]) -> None:
-    """Raise if arrays that are read whole do not fit into the stated memory limit."""
-    if (limit := OPTIONS["memory_limit"]) is not None:
-        size = sum(prod(x.shape) * x.dtype.itemsize for x in arrays.values())
-        needed = _BYTES_OF_ARRAYS + _COPIES * size
-        remedy = "its arrays are read whole"
-        require_memory(needed, f"{path}: an evaluation", remedy, limit=limit)
-
-
 def require_matrix(path: Path, values: Any) -> Any:
-    """Return the array of a file; raise where it is no matrix."""
     if len(values.shape) == 2:
         return values
     hint = ""
@@ -634,7 +627,6 @@ def vectors_of_classes(names: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _two_vectors(file: ArrayFile) -> Scores:
-    """Return genuine and impostor scores, in an array each, as pairs without names."""
     path = file.path
     arrays = file.arrays.items()
     vectors = [k for k, v in arrays if v.dtype.kind in "iuf" and v.is_vector]
@@ -675,8 +667,9 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
     if probe is not None and gallery is None and not may_be_one_set:
         raise file.no_labels(row_count, column_count, "gallery_labels")
     are_one_set = probe is not None and gallery is None
-    sides = Sides(probe, gallery, (row_count, column_count), are_one_set)
-    probe_meta, gallery_meta = _metadata(file, sides, plain=are_one_set)
+    counts = row_count, column_count
+    metadata = _metadata(file, (probe, gallery), counts, are_one_set, plain=are_one_set)
+    probe_meta, gallery_meta = metadata
     kind, remarks = file.kind(name)
     options: dict[str, Any] = {
         "mask": file.read_if_there(mask),
@@ -708,13 +701,13 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
         )
     if "trials" not in arguments:
         return scores
-    _require_one_set(file, sides)
+    _require_one_set(file, are_one_set)
     of_templates = scores.probe_labels, scores.probe_meta, scores.probe_names
     return _scores_of_trials(file, *of_templates, scores.at_pairs)
 
 
-def _require_one_set(file: ArrayFile, sides: Sides) -> None:
-    if not sides.are_one_set:
+def _require_one_set(file: ArrayFile, are_one_set: bool) -> None:
+    if not are_one_set:
         raise DataError(
             f"{file.path}: `trials` needs the same templates on both sides, but this file "
             "has a separate gallery"
@@ -739,8 +732,8 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
     probe = file.labels("probe", counts[0], "templates", has_metadata=are_one_set)
     if probe is None or not are_one_set and gallery is None:
         raise file.no_labels(counts[0], counts[-1])
-    sides = Sides(probe, gallery, (counts[0], counts[-1]), are_one_set)
-    probe_meta, gallery_meta = _metadata(file, sides, plain=True)
+    shape = counts[0], counts[-1]
+    probe_meta, gallery_meta = _metadata(file, (probe, gallery), shape, are_one_set, plain=True)
     metric = file.word("metric", "cosine", METRICS)
     mask = file.take("mask")
     features = []
@@ -752,7 +745,7 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         features.append(values if hasattr(values, "iloc") else checked)  # rows may have numbers
     labels = [side.columns()[0] for side in (probe, gallery) if side is not None]
     if "trials" in arguments:
-        _require_one_set(file, sides)
+        _require_one_set(file, are_one_set)
         side = GivenSide(Keys(), labels[0], probe_meta)
         side.join(arguments.names)
         subjects = as_subjects(side.labels, "labels", counts[0])
@@ -851,7 +844,7 @@ def _top_k_lists(file: ArrayFile) -> Scores:
     counts = len(lists), len(gallery.label)
     if probe is None:
         raise file.no_labels(*counts)
-    probe_meta, gallery_meta = _metadata(file, Sides(probe, gallery, counts))
+    probe_meta, gallery_meta = _metadata(file, (probe, gallery), counts)
 
     # Lists that bioeval saved state the entry of each query, and lack it already.
     are_saved = not arguments.names_arrays and "probe_ids" in file.arrays
@@ -894,17 +887,14 @@ def _top_k_lists(file: ArrayFile) -> Scores:
 # ------------------------------------------------------------------------- metadata
 
 
-class Sides(NamedTuple):
-    """The labels of both sides of a matrix, of top-K lists or of embeddings."""
-
-    probe: SideLabels | None
-    gallery: SideLabels | None
-    counts: tuple[int, int]  # numbers of probes and of gallery templates
-    are_one_set: bool = False  # whether both sides are the same templates
-
-
-def _metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta, Meta]:
-    """Return the metadata of both sides.
+def _metadata(
+    file: ArrayFile,
+    sides: tuple[SideLabels | None, SideLabels | None],
+    counts: tuple[int, int],
+    are_one_set: bool = False,
+    plain: bool = False,
+) -> tuple[Meta, Meta]:
+    """Return the metadata of the `sides`, probes and gallery, which `are_one_set` of templates.
 
     - Arrays ``probe_x`` and ``gallery_x`` are columns ``x``.
     - With `plain`, arrays without a prefix are columns of the probes.
@@ -914,7 +904,7 @@ def _metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta,
     """
     is_own_layout, stated = file.is_own_layout, file.arguments.meta
     names_in_use = RESERVED.union(_SIDES, file.used)
-    if sides.are_one_set and not is_own_layout:
+    if are_one_set and not is_own_layout:
         names_in_use |= {*NAMES["camera of the gallery"]}  # a square matrix has one side
     candidates = [
         name
@@ -932,19 +922,19 @@ def _metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta,
         has_prefix = column != name
         if has_prefix and is_own_layout:
             file.refuse_objects(name)
-        if side and sides.are_one_set:
+        if side and are_one_set:
             same = f"probe_{column}"
             is_same = same in file.arrays and np.array_equal(file.read(name), file.read(same))
             if is_own_layout and not is_same:
                 problem = f"there are gallery metadata, {name!r}, but no gallery_labels"
                 raise fault(file.path, problem)
-        elif file.shape(name) == (sides.counts[side or 0],):
+        elif file.shape(name) == (counts[side or 0],):
             if not file.arrays[name].dtype.hasobject:
                 array_of_column[side or 0][column] = name
             elif is_own_layout and name not in file.arguments.ignored and file.is_unused_list(name):
                 file.refuse_objects(name)
         elif is_own_layout and (has_prefix or file.is_unused_list(name)):
-            raise file.wrong_length(name, sides.counts[side or 0])
+            raise file.wrong_length(name, counts[side or 0])
 
     # Cameras under the names of other programs, and the columns that `columns` names, unless they
     # are columns of a file of labels: the side, the column, and the array of its values.
@@ -952,15 +942,14 @@ def _metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta,
     if not is_own_layout and "camera" not in stated:
         for side, role in enumerate(("camera of queries", "camera of the gallery")):
             array = next((x for x in NAMES[role] if x in file.arrays), None)
-            is_side = not (side and sides.are_one_set)
+            is_side = not (side and are_one_set)
             if array and is_side and f"{PREFIXES[side]}camera" not in stated:
                 further.append((side, "camera", array))
-    are_in_files = file.label_files or sides.are_one_set and "labels" in file.arguments
+    are_in_files = file.label_files or are_one_set and "labels" in file.arguments
     for word, array in () if are_in_files else file.arguments.all_meta().items():
-        option = f'`columns={{"{word}": ...}}`'
         side_of_word, column = side_and_column(word)
         columns = [(side, word, f"{PREFIXES[side]}{array}") for side in (0, 1)]
-        if sides.are_one_set:
+        if are_one_set:
             columns = [(0, word, array if array in file.arrays else f"probe_{array}")]
         elif side_of_word is not None:
             columns = [(side_of_word, column, array)]
@@ -972,18 +961,18 @@ def _metadata(file: ArrayFile, sides: Sides, plain: bool = False) -> tuple[Meta,
             )
         for _, _, name in columns:
             is_absent = name not in file.arrays and array not in file.arrays
-            file.require(array if is_absent else name, option)
+            file.require(array if is_absent else name, word)
         further += columns
     for side, column, array in further:
-        if file.shape(array) != (sides.counts[side],):
-            raise file.wrong_length(array, sides.counts[side])
+        if file.shape(array) != (counts[side],):
+            raise file.wrong_length(array, counts[side])
         arrays = array_of_column[side]
         # An array is one column only, under the name that was given.
         for name in [x for x in arrays if arrays[x] == array]:
             del arrays[name]
         arrays[column] = array
     metadata = []
-    for labels, arrays in zip((sides.probe, sides.gallery), array_of_column, strict=True):
+    for labels, arrays in zip(sides, array_of_column, strict=True):
         file.used.update(arrays.values())
         from_arrays = {name: file.read(array) for name, array in arrays.items()}
         from_labels = labels.columns()[1] if labels else {}
@@ -1139,29 +1128,25 @@ def _both_sides(file: ArrayFile, noun: str, pair_count: int) -> np.ndarray | Non
     if f"{noun}s" in file.arrays:
         return file.read_if_there(f"{noun}s")
     stated = file.arguments.meta
-    named = []
-    for words in (COLUMNS[f"{noun}_a"], COLUMNS[f"{noun}_b"]):
-        word = next((x for x in words if x in stated), None)
-        if word is not None:
-            file.require(stated[word], f'`columns={{"{word}": ...}}`')
-            named.append(stated[word])
-        else:
-            known = (x for x in words if x in file.arrays and x not in stated.values())
-            named += [*known][:1]
+    named: dict[str, str] = {}
+    for side in (f"{noun}_a", f"{noun}_b"):
+        words = [x for x in COLUMNS[side] if x in stated]
+        for word in words[:1]:
+            file.require(stated[word], word)
+        known = [x for x in COLUMNS[side] if x in file.arrays and x not in stated.values()]
+        if names := [stated[x] for x in words] or known:
+            named[side] = names[0]
     if not named:
         return None
     if len(named) == 1:
-        raise fault(
-            file.path,
-            f"{named[0]!r} has the {noun}s of one side of the pairs alone",
-            f'name the arrays of both sides, as in `columns={{"{noun}_a": ...}}` and '
-            f'`columns={{"{noun}_b": ...}}`',
-        )
-    for name in named:
+        ((side, name),) = named.items()
+        other = f"{noun}_{'b' if side[-1] == 'a' else 'a'}"
+        raise one_side_alone(file.path, name, noun, other)
+    for name in named.values():
         if file.shape(name) != (pair_count,):
             raise file.wrong_length(name, pair_count)
-    file.used.update(named)
-    return np.column_stack([file.read(name) for name in named])
+    file.used.update(named.values())
+    return np.column_stack([file.read(name) for name in named.values()])
 
 
 def _meta_of_pairs(file: ArrayFile, pair_count: int) -> Meta:
@@ -1175,7 +1160,7 @@ def _meta_of_pairs(file: ArrayFile, pair_count: int) -> Meta:
     for word, name in file.arguments.all_meta().items():
         if word in roles:
             continue
-        file.require(name, f'`columns={{"{word}": ...}}`')
+        file.require(name, word)
         if file.shape(name) not in ((pair_count,), (pair_count, 2)):
             raise file.wrong_length(name, pair_count)
         values = file.read(name)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -58,7 +58,6 @@ class Lazy:
         return prod(self.shape) == max(self.shape, default=0) > 0
 
     def __str__(self) -> str:
-        """Shape and dtype, for a message."""
         return f"{self.shape} {self.dtype}"
 
 
@@ -92,16 +91,8 @@ def require_unicode(array: np.ndarray) -> np.ndarray:
 # ------------------------------------------------------------------------- NumPy
 
 
-class _NpyHeader(NamedTuple):
-    """The header of a .npy array."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    by_columns: bool
-    start: int  # the number of bytes before the values
-
-
-def _npy_header(file: Any) -> _NpyHeader:
+def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype, bool, int]:
+    """Return shape, dtype, whether columns come first, and the bytes before the values."""
     head = io.BytesIO(file.read(_MOST_HEADER))
     version = npy_format.read_magic(head)
     if version not in ((1, 0), (2, 0), (3, 0)):
@@ -110,7 +101,7 @@ def _npy_header(file: Any) -> _NpyHeader:
     if version == (1, 0):
         read = npy_format.read_array_header_1_0
     shape, by_columns, dtype = read(head)
-    return _NpyHeader(tuple(shape), dtype, by_columns, head.tell())
+    return tuple(shape), dtype, by_columns, head.tell()
 
 
 def open_npy(path: Path, expected: str = "a .npy matrix", as_: str = "float") -> Any:
@@ -154,8 +145,7 @@ def open_npz(path: Path) -> dict[str, Lazy]:
             if name == member.filename:
                 continue
             with guarded(path, f"the array {name!r}"), archive.open(member) as file:
-                header = _npy_header(file)
-                shape, dtype = header.shape, header.dtype
+                shape, dtype, by_columns, start = _npy_header(file)
                 if not dtype.hasobject:
                     size = member.file_size
                     if member.compress_type in ratios:
@@ -164,7 +154,7 @@ def open_npz(path: Path) -> dict[str, Lazy]:
                     _require_bytes(shape, dtype, size)
             rows = None
             if member.compress_type == zipfile.ZIP_STORED and _is_read_by_rows(shape, dtype):
-                rows = partial(_rows_of_member, path, name, member, header)
+                rows = partial(_rows_of_member, path, name, member, shape, dtype, by_columns, start)
             arrays[name] = Lazy(shape, dtype, partial(_read_member, path, name), rows)
             if dtype.hasobject:
                 reason = "is of dtype object, a Python pickle, and bioeval never unpickles; "
@@ -191,10 +181,16 @@ def _read_member(path: Path, name: str) -> np.ndarray:
 
 
 def _rows_of_member(
-    path: Path, name: str, member: zipfile.ZipInfo, header: _NpyHeader
+    path: Path,
+    name: str,
+    member: zipfile.ZipInfo,
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    by_columns: bool,
+    start: int,
 ) -> StoredRows:
-    """Return a matrix that is read by rows, of a member that is not compressed."""
-    shape, dtype, by_columns, start = header
+    if member.file_size != start + prod(shape) * dtype.itemsize:
+        raise fault(path, f"the array {name!r} is followed by more data than declared")
     with guarded(path, f"the array {name!r}"), zipfile.ZipFile(path) as archive:
         with archive.open(member) as values:
             while values.read(1 << 20):  # zipfile verifies the checksum when the end is reached
@@ -202,8 +198,6 @@ def _rows_of_member(
         with open(path, "rb") as file:
             file.seek(member.header_offset + 26)  # the lengths of the name and of more fields
             start += member.header_offset + 30 + sum(struct.unpack("<HH", file.read(4)))
-    if member.file_size != header.start + prod(shape) * dtype.itemsize:
-        raise fault(path, f"the array {name!r} is followed by more data than declared")
     matrix = NpyMatrix(path, (shape[0], shape[1]), dtype, start, by_columns)
     return StoredRows(matrix, f"{path}: the array {name!r}")
 
@@ -315,7 +309,6 @@ def _no_array(matlab_class: str) -> str:
 
 
 def _dtype_of_text(shape: tuple[int, ...]) -> np.dtype:
-    """Return the dtype of the rows of a matrix of characters as texts."""
     return np.dtype(f"U{min(prod(shape[1:]), _MOST_CHARACTERS)}")
 
 
@@ -370,7 +363,9 @@ def open_mat(path: Path) -> dict[str, Lazy]:
                         raise ValueError(problem)
                     if kind not in (_MATRIX, _COMPRESSED) or not size:
                         raise ValueError(f"the element at byte {offset} is no array")
-                    name, array = _variable(_Element(path, offset + 8, kind, size, order))
+                    read = partial(_bytes_of_element, path, offset + 8, kind, size)
+                    available = size * (MOST_INFLATED if kind == _COMPRESSED else 1)
+                    name, array = _variable(path, order, available, read)
                     if name:  # an array without a name belongs to the objects of a variable
                         arrays[name] = array
                     offset += 8 + size
@@ -379,34 +374,30 @@ def open_mat(path: Path) -> dict[str, Lazy]:
     return arrays
 
 
-class _Element(NamedTuple):
-    """An array in a MATLAB file, perhaps compressed."""
-
-    path: Path
-    offset: int  # position of the first byte after the tag
-    kind: int  # _MATRIX or _COMPRESSED
-    size: int  # number of bytes
-    order: str  # order of bytes: "<" or ">"
-
-    def read(self, limit: int) -> bytes | bytearray:
-        with open(self.path, "rb") as file:
-            file.seek(self.offset)
-            if self.kind == _MATRIX:
-                return file.read(min(self.size, limit))
-            tag_and_array = bytearray()
-            unpack = zlib.decompressobj().decompress
-            for start in range(0, self.size, 1 << 20):
-                packed = file.read(min(self.size - start, 1 << 20))
-                tag_and_array += unpack(packed, limit + 8 - len(tag_and_array))
-                if len(tag_and_array) == limit + 8:
-                    break
-            return tag_and_array[8:]
+def _bytes_of_element(path: Path, offset: int, kind: int, size: int, most: int) -> Any:
+    """Return the first bytes of an array behind its tag, decompressed."""
+    with open(path, "rb") as file:
+        file.seek(offset)
+        if kind == _MATRIX:
+            return file.read(min(size, most))
+        tag_and_array = bytearray()
+        unpack = zlib.decompressobj().decompress
+        for start in range(0, size, 1 << 20):
+            packed = file.read(min(size - start, 1 << 20))
+            tag_and_array += unpack(packed, most + 8 - len(tag_and_array))
+            if len(tag_and_array) == most + 8:
+                break
+        return tag_and_array[8:]
 
 
-def _variable(element: _Element) -> tuple[str, Lazy]:
-    """Return the name and the array of an element; raise where it claims too many values."""
-    path, order = element.path, element.order
-    data = element.read(_DESCRIPTION_BYTES)
+def _variable(
+    path: Path, order: str, available: int, read_bytes: Callable[[int], Any]
+) -> tuple[str, Lazy]:
+    """Return the name and the array of an element; raise where it claims too many values.
+
+    It is in `order` of bytes, ``"<"`` or ``">"``, and may have the `available` bytes.
+    """
+    data = read_bytes(_DESCRIPTION_BYTES)
     kind, start, size, end = _tag(data, 0, order)
     if kind != _ARRAY_FLAGS or size != 8:
         raise ValueError("an array without its flags")
@@ -434,7 +425,6 @@ def _variable(element: _Element) -> tuple[str, Lazy]:
         dtype = np.dtype(bool if flags & _IS_LOGICAL else _CLASSES[matlab_class])
     if 0 in shape:
         return name, Lazy(shape_as_read, dtype, lambda: np.zeros(shape_as_read, dtype))
-    available = element.size * (MOST_INFLATED if element.kind == _COMPRESSED else 1)
     if prod(shape) > available:  # each value takes a byte at least
         raise ValueError(f"the array {name!r} claims the shape {shape} in {available:,} bytes")
     kind, start, size, end = _tag(data, end, order)
@@ -451,7 +441,7 @@ def _variable(element: _Element) -> tuple[str, Lazy]:
             if kind not in (_CHARACTERS if is_text else _NUMBERS):
                 noun = "characters" if is_text else "numbers"
                 raise ValueError(f"{noun} stored as type {kind}")
-            raw = element.read(end)
+            raw = read_bytes(end)
             if len(raw) < start + size:
                 raise ValueError("its values are cut off")
             mark = b"\x00\x01IM" if order == "<" else b"\x01\x00MI"

@@ -25,14 +25,12 @@ from bioeval.scores.formats.tables import (
     COLUMNS,
     Columns,
     FileKind,
-    Words,
     existing_file,
     fault,
     guarded,
     head_of,
     kind_of_file,
     missing,
-    read_columns,
     read_text,
     require_names,
     text_array,
@@ -68,7 +66,6 @@ _ONLY = "0"
 
 
 def sibling(path: Path, ending: str) -> Path:
-    """Return ``x.<ending>`` for ``x.npy``."""
     return path.with_name(f"{path.stem}.{ending}")
 
 
@@ -200,8 +197,7 @@ def read_labels(
     new_name = {column: name for name, column in meta.items()}
     for column, name in new_name.items():
         if column not in columns:
-            option = f'`columns={{"{name}": "{column}"}}`'
-            raise missing(path, "column", column, [*columns], option)
+            raise missing(path, "column", column, [*columns], name)
     columns = {new_name.get(name, name): values for name, values in columns.items()}
     return SideLabels(path, label, columns, subjects != "", misnumbered, keys)
 
@@ -228,7 +224,7 @@ def _read_csv(
     else:
         titles = [""]
     if not known and chosen is not None:
-        raise missing(path, "column", chosen, titles, backquoted(f"columns.{role}", chosen))
+        raise missing(path, "column", chosen, titles, role)
     if known is None:
         raise fault(
             path,
@@ -238,7 +234,7 @@ def _read_csv(
     every = range(head.width)
     blanks = [i for i in every if noun == "labels" or titles[i] != known]
     labels = [titles.index(known)]
-    table = read_columns(head, every, [], names=titles, header=header, blanks=blanks, labels=labels)
+    table = head.read(every, [], names=titles, header=header, blanks=blanks, labels=labels)
     columns = {}
     for i, title in enumerate(titles):
         columns[title] = text_array(table.words[i].objects().tolist(), f"{path}: {title}")
@@ -308,67 +304,6 @@ def lists_templates(path: Path) -> bool:
     return all(known_names) and names.isdisjoint((*COLUMNS["score"], *COLUMNS["genuine"]))
 
 
-@dataclass(frozen=True)
-class TemplateTable:
-    """A table with a row for each template, or for each image of a template."""
-
-    path: Path
-    #: Columns (rows,): ``template`` and, where the table has them, ``media`` and ``subject``.
-    columns: dict[str, Words]
-    metadata_columns: dict[str, Words]
-    table: Columns  # finds the lines of rows
-
-    def subjects(self, *, are_needed: bool) -> dict[str, str] | None:
-        """Return the subject of each template; None, or an error, where the table has none."""
-        names, subjects = self.columns["template"], self.columns.get("subject")
-        if subjects is not None:
-            subject_of, rows = value_of_names(names, subjects)
-            if rows:
-                first, other = subjects.objects()[rows]
-                name = names.objects()[rows[0]]
-                raise fault(self.path, f"the template {name!r} is of {first!r} and of {other!r}")
-            return dict(zip(names.values, subject_of.tolist(), strict=True))
-        if not are_needed:
-            return None
-        raise fault(
-            self.path,
-            "lists templates without their subjects",
-            "expected a first line with template_id and subject_id",
-        )
-
-    def metadata(self, renamed: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
-        """Return the value of each template in each metadata column, and why columns are left out.
-
-        - A column with several values for one template, such as the name of an image, is left out.
-        - `renamed` has other names for columns: ``{"sex": "gender"}`` gives the column ``gender``
-          as ``sex``.
-        """
-        names = self.columns["template"]
-        new_name = {column: name for name, column in renamed.items()}
-        value_of_template = dict[str, dict[str, str]]()
-        left_out = dict[str, str]()
-        for column, values in self.metadata_columns.items():
-            value_of_name, rows = value_of_names(names, values)
-            if rows:
-                lines = self.table.lines(rows)
-                first, other = values.objects()[rows]
-                left_out[column] = (
-                    f"has several values for one template in {self.path}, as "
-                    f"{names.objects()[rows[0]]!r} is {first!r} on line {lines[0]} and {other!r} "
-                    f"on line {lines[1]}"
-                )
-            else:
-                value_of = dict(zip(names.values, value_of_name.tolist(), strict=True))
-                value_of_template[new_name.get(column, column)] = value_of
-        for column, name in new_name.items():
-            if name not in value_of_template:
-                if column in left_out:
-                    raise fault(self.path, f"{column!r} {left_out[column]}")
-                option = f'`columns={{"{name}": "{column}"}}`'
-                raise missing(self.path, "column", column, [*value_of_template], option)
-        return value_of_template, left_out
-
-
 def descriptions(
     arguments: Arguments,
     path: Path,
@@ -385,29 +320,64 @@ def descriptions(
     (value by name), and why columns are left out. `place_of` a name is for messages.
     """
     if "labels" in arguments:
-        templates = read_templates(arguments)
-        meta, left_out = templates.metadata(renamed)
-        has_enough = is_metadata_enough and templates.metadata_columns
-        subjects = templates.subjects(are_needed=are_subjects_needed and not has_enough)
-        if lacking := [*{*names}.difference(templates.columns["template"].values)]:
+        place = existing_file(arguments.take("labels"))
+        table, column_of_role, titles = _read_templates(place)
+        templates = table.words[column_of_role["template"]]
+        # A column with several values for one template, such as the name of an image, is left out.
+        new_name = {column: name for name, column in renamed.items()}
+        meta = dict[str, dict[str, str]]()
+        left_out = dict[str, str]()
+        titled = {x: i for i, x in enumerate(titles) if x and i not in column_of_role.values()}
+        for column, i in titled.items():
+            value_of_name, rows = value_of_names(templates, table.words[i])
+            name = new_name.get(column, column)
+            if not rows:
+                meta[name] = dict(zip(templates.values, value_of_name.tolist(), strict=True))
+                continue
+            lines = table.lines(rows)
+            first, other = table.words[i].objects()[rows]
+            left_out[column] = (
+                f"has several values for one template in {place}, as "
+                f"{templates.objects()[rows[0]]!r} is {first!r} on line {lines[0]} and {other!r} "
+                f"on line {lines[1]}"
+            )
+        for column, name in new_name.items():
+            if name not in meta:
+                if column in left_out:
+                    raise fault(place, f"{column!r} {left_out[column]}")
+                raise missing(place, "column", column, [*meta], name)
+        subject_of: dict[str, str] | None = None
+        if "subject" in column_of_role:
+            subjects = table.words[column_of_role["subject"]]
+            value_of_name, rows = value_of_names(templates, subjects)
+            if rows:
+                first, other = subjects.objects()[rows]
+                name = templates.objects()[rows[0]]
+                raise fault(place, f"the template {name!r} is of {first!r} and of {other!r}")
+            subject_of = dict(zip(templates.values, value_of_name.tolist(), strict=True))
+        elif are_subjects_needed and not (is_metadata_enough and titled):
+            raise fault(
+                place,
+                "lists templates without their subjects",
+                "expected a first line with template_id and subject_id",
+            )
+        if lacking := [*{*names}.difference(templates.values)]:
             examples = ", ".join(map(repr, sorted(lacking)[:_EXAMPLES]))
             raise fault(
                 path,
-                f"{templates.path} lacks {counted(len(lacking), 'templates')} of {len(names):,}: "
+                f"{place} lacks {counted(len(lacking), 'templates')} of {len(names):,}: "
                 f"{examples}{', ...' * (len(lacking) > _EXAMPLES)}",
                 "add them to the table, or leave their comparisons out",
             )
-        yield "labels", subjects, meta, left_out
+        yield "labels", subject_of, meta, left_out
     if "subject_from" in arguments:
         parts = arguments.take("subject_from").parts(names, place_of)
         yield "subject_from", parts.pop("subject"), parts, {}
 
 
-def read_templates(arguments: Arguments) -> TemplateTable:
-    """Read the table `labels`, whose first line names its columns."""
-    path = existing_file(arguments.take("labels"))
+def _read_templates(path: Path) -> tuple[Columns, dict[str, int], list[str]]:
+    """Read a table of templates; also return the column of each role, and the titles of all."""
     head = head_of(path)
-    # The column of each role, by the names in the first line.
     names = [*map(str.casefold, head.cells[0])]
     column_of_role = dict[str, int]()
     for roles in (_ROLES, _ROLES_OF_IMAGES):
@@ -423,12 +393,10 @@ def read_templates(arguments: Arguments) -> TemplateTable:
             f"first line is {listed}; expected the names of the columns, such as "
             "'template,subject,gender', and a row for each name in the list"
         )
-    words = {i: role for role, i in column_of_role.items()}
-    meta_names = {i: x for i, x in enumerate(head.cells[0]) if i not in words}
-    blanks = [i for i in range(head.width) if words.get(i) in (None, "subject")]
-    words |= meta_names
-    titles = [words[i] for i in range(head.width)]
-    table = read_columns(head, [*words], [], names=titles, blanks=blanks)
-    columns = {role: table.words[i] for role, i in column_of_role.items()}
-    metadata_columns = {name: table.words[i] for i, name in meta_names.items() if name}
-    return TemplateTable(path, columns, metadata_columns, table)
+    titles = head.cells[0].copy()
+    blanks = {*range(head.width)}
+    for role, i in column_of_role.items():
+        titles[i] = role
+        blanks -= set() if role == "subject" else {i}
+    every = range(head.width)
+    return head.read(every, [], names=titles, blanks=blanks), column_of_role, titles

@@ -38,12 +38,13 @@ from bioeval.scores.formats.tables import (
     kind_of_file,
     like_number,
     missing,
-    read_columns,
+    one_side_alone,
     read_text,
     refuse_rows,
     require_names,
     side_and_column,
     truth_word,
+    two_of_one_role,
 )
 from bioeval.scores.matrix import Scores
 from bioeval.scores.sides import as_names, first_twice, places, united
@@ -102,12 +103,10 @@ class Layout:
     unread: dict[str, list[str]] = field(default_factory=dict)
 
     def get(self, role: str) -> int | None:
-        """Return the column that has a role; None if there is none."""
         return self.roles.get(role)
 
     @property
     def score(self) -> int:
-        """The column of scores."""
         return self.roles["score"]
 
     @property
@@ -118,7 +117,6 @@ class Layout:
 
     @property
     def names_templates(self) -> bool:
-        """Whether the templates of both sides have names."""
         return len(self.templates) == 2 and not self.claims
 
     @property
@@ -134,36 +132,37 @@ class Layout:
         return [i for i in columns if i is not None]
 
 
-def layout_of(head: Head, arguments: Arguments) -> Layout:
-    """Return the layout of a list of comparisons with scores."""
-    by_number = layout_by_numbers(head, arguments)
-    if by_number is not None and by_number.get("score") is None:
-        by_number = None  # the numbers are of a list of trials
-    layout = by_number or with_header(head, arguments)
-    if layout is not None:
-        if by_number is not None and layout.get("score") is not None:
-            refuse_decimal_commas(head, layout.score)
-        return layout
-    unnamed = unnamed_columns(head, arguments)
-    below = replace(head, cells=[row[unnamed:] for row in head.rows[unnamed:]])
-    layout = layout_of_preset(below, unnamed, arguments, with_scores=True)
-    if layout is not None:
-        refuse_decimal_commas(below, layout.score - unnamed)
-        return layout
-    if below.width == 1:
-        return _layout_of_columns(["score"], unnamed)
-    classes = [_classes(below.column(i)) for i in range(below.width)]
-    score = int("words" in classes[:1] or classes == ["numbers", ""])
-    is_known = below.width == 2 and classes != ["", ""]
-    if not is_known or not like_number(below.cells[0][score]):
-        raise unknown_list(below, with_scores=True)
-    if classes[0] == classes[1]:
-        raise _two_readings(
-            head, "columns 1 and 2 hold only classes", "each could mark genuine pairs"
-        )
-    refuse_decimal_commas(below, score)
-    names = ["genuine", "score"] if score else ["score", "genuine"]
-    return _layout_of_columns(names, unnamed)
+def layout_of(head: Head, arguments: Arguments, of_trials: Arguments | None = None) -> Layout:
+    """Return the layout of a list with scores, or of a list of trials.
+
+    The columns of trials are named by the arguments `of_trials`.
+    """
+    with_scores = of_trials is None
+    layout = layout_by_numbers(head, of_trials or arguments)
+    if layout is None or with_scores and layout.get("score") is None:  # numbers of the trials
+        layout = with_header(head, of_trials or arguments)
+        if layout is not None:
+            return layout
+        unnamed = unnamed_columns(head, arguments)
+        below = replace(head, cells=[row[unnamed:] for row in head.rows[unnamed:]])
+        layout = layout_of_preset(below, unnamed, arguments, with_scores=with_scores)
+        if layout is None and with_scores and below.width == 1:
+            return _layout_of_columns(["score"], unnamed)
+        if layout is None:
+            classes = [_classes(below.column(i)) for i in range(below.width)]
+            score = int("words" in classes[:1] or classes == ["numbers", ""])
+            is_known = with_scores and below.width == 2 and classes != ["", ""]
+            if not is_known or not like_number(below.cells[0][score]):
+                raise unknown_list(below, arguments, with_scores=with_scores)
+            if classes[0] == classes[1]:
+                raise _two_readings(
+                    head, "columns 1 and 2 hold only classes", "each could mark genuine pairs"
+                )
+            names = ["genuine", "score"] if score else ["score", "genuine"]
+            layout = _layout_of_columns(names, unnamed)
+    if with_scores:
+        refuse_decimal_commas(head, layout.score)
+    return layout
 
 
 # ------------------------------------------------------------------------- without a header
@@ -198,7 +197,7 @@ def layout_of_preset(
     if names is None:
         if with_scores and head.width == 2:
             return None
-        raise unknown_list(head, with_scores=with_scores)
+        raise unknown_list(head, arguments, with_scores=with_scores)
     arguments.take("format")
     return _layout_of_columns(names, unnamed)
 
@@ -329,13 +328,11 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
 
 
 def _column(head: Head, name: str, word: str, arguments: Arguments) -> int:
-    """Return the number of a column that a `word` of ``columns`` names; raise if it is absent."""
     if name in head.cells[0]:
         return head.cells[0].index(name)
     roles = map(arguments.peek, ("columns.scores", "columns.genuine"))
     names_in_use = {*arguments.meta.values(), *roles}
-    option = f'`columns={{"{word}": "{name}"}}`'
-    raise missing(head.path, "column", name, head.cells[0], option, other_arguments=names_in_use)
+    raise missing(head.path, "column", name, head.cells[0], word, other_arguments=names_in_use)
 
 
 def refuse_unread_names(path: Any, unread: Mapping[str, Sequence[str]]) -> None:
@@ -391,13 +388,8 @@ def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> 
             roles[role] = cells.index(first)
             for other in others:
                 if head.column(roles[role])[1:] != head.column(cells.index(other))[1:]:
-                    raise fault(
-                        head.path,
-                        f"{first!r} and {other!r} could each be the column of {role}, and differ",
-                        f'say `columns={{"{other}": None}}` if {first!r} is meant, or '
-                        f'`columns={{"{first}": None}}` if {other!r} is',
-                        line=head.start_line,
-                    )
+                    noun = f"column of {role}"
+                    raise two_of_one_role(head.path, first, other, noun, head.start_line)
     for noun in ("subject", "template"):
         if len(sides := roles.keys() & {f"{noun}_a", f"{noun}_b"}) != 1:
             continue
@@ -407,14 +399,7 @@ def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> 
         # A column with one value in all lines says nothing of a side, such as a matcher's model.
         if len({*below}) > 1:
             other = f"{noun}_{'b' if side[-1] == 'a' else 'a'}"
-            raise fault(
-                head.path,
-                f"the column {title!r}, with {below[0]!r}, has the {noun}s of one side of the "
-                "pairs alone",
-                f'name that of the other side as `columns={{"{other}": ...}}`, or say '
-                f'`columns={{"{title}": None}}` if it is not to be read',
-                line=head.start_line,
-            )
+            raise one_side_alone(head.path, title, noun, other, head.start_line)
     for title, name in zip(cells, names, strict=True):
         if name in _OF_MATRICES and title not in arguments.meta.values():
             raise fault(
@@ -460,10 +445,11 @@ def names_columns(head: Head) -> bool:
 # ------------------------------------------------------------------------- errors
 
 
-def unknown_list(head: Head, *, with_scores: bool) -> DataError:
+def unknown_list(head: Head, arguments: Arguments, *, with_scores: bool) -> DataError:
     """Return the error of a list whose columns are not known, with the presets that fit it."""
     columns = [head.column(i) for i in range(head.width)]
-    if with_scores and not any(all(map(like_number, cells)) for cells in columns):
+    numbers = sum(all(map(like_number, cells)) for cells in columns)
+    if with_scores and not numbers and "metric" not in arguments:
         return no_scores(head)
     fitting = [
         f"{backquoted('format', preset)} ({row})"
@@ -474,13 +460,16 @@ def unknown_list(head: Head, *, with_scores: bool) -> DataError:
     what, role, example = "a list of trials", "genuine", "template_a template_b genuine"
     if with_scores:
         what, role, example = "a list with scores", "scores", "genuine template_a template_b score"
+    if "metric" in arguments:
+        example = "f0 f1 f2 label"
     presets = f"; {what} of {head.width} columns is {', '.join(fitting)}" if fitting else ""
     return fault(
         head.path,
         f"{head.delimiter.join(head.cells[0])[:80]!r} names no columns, and what they hold is not "
         f"known{presets}",
         f'otherwise write the names of the columns in a first line, such as "{example}", or give '
-        f"their numbers, as in {backquoted(f'columns.{role}', str(head.width))}",
+        f"their numbers, as in {backquoted(f'columns.{role}', str(head.width))}"
+        f"{'; a matrix of numbers needs `labels`' if with_scores and numbers > 2 else ''}",
         line=head.start_line,
     )
 
@@ -552,7 +541,6 @@ class Comparisons:
 
     @property
     def path(self) -> Path:
-        """The path of the list."""
         return self.table.path
 
     @property
@@ -604,7 +592,6 @@ def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
 def scores_of_classes(
     genuine: np.ndarray, impostor: np.ndarray, arguments: Arguments, options: dict[str, Any]
 ) -> Scores:
-    """Return genuine and impostor scores as pairs without names."""
     values = arguments.with_failures(np.concatenate([genuine, impostor]))
     is_genuine = np.repeat([True, False], [len(genuine), len(impostor)])
     return Scores.from_pairs(values, is_genuine, **options)
@@ -630,14 +617,8 @@ def read_comparisons(path: Path, arguments: Arguments) -> Comparisons:
     chosen = arguments.peek("columns.genuine")
     columns = dict.fromkeys(arguments.ignored) | ({"genuine": chosen} if chosen else {})
     of_trials = Arguments({"columns": columns})
-    layout = layout_by_numbers(head, of_trials) or with_header(head, of_trials)
-    if layout is None:
-        unnamed = unnamed_columns(head, arguments)
-        below = replace(head, cells=[row[unnamed:] for row in head.rows[unnamed:]])
-        layout = layout_of_preset(below, unnamed, arguments, with_scores=False)
-        if layout is None:
-            raise unknown_list(below, with_scores=False)
-    else:
+    layout = layout_of(head, arguments, of_trials)
+    if layout.may_have_metadata:
         arguments.take("columns.genuine")
         if layout.get("genuine") is None and head.width > 2:
             raise DataError(
@@ -650,7 +631,7 @@ def read_comparisons(path: Path, arguments: Arguments) -> Comparisons:
     if layout.may_have_metadata:
         names = [i for i in range(head.width) if i not in (classes, layout.get("score"))]
     words = [i for i in (*names, classes) if i is not None]
-    table = read_columns(head, words, [], names=layout.names, header=layout.skips_line)
+    table = head.read(words, [], names=layout.names, header=layout.skips_line)
     genuine = (
         None if classes is None else truth_of(table.words[classes], table, layout.names[classes])
     )

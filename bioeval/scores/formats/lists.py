@@ -6,11 +6,9 @@ their order, or of genuine and of impostor pairs apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,6 @@ import numpy as np
 from bioeval.base.errors import DataError, Message, backquoted
 from bioeval.base.kinds import Kind
 from bioeval.base.options import require_memory
-from bioeval.base.progress import report
 from bioeval.scores.arrays import Mask
 from bioeval.scores.codes import Codes
 from bioeval.scores.features import NO_FEATURES
@@ -66,10 +63,7 @@ from bioeval.scores.formats.tables import (
     kind_of_file,
     like_number,
     optional,
-    read_columns,
     require_names,
-    require_no_thousands,
-    require_rows,
     text_array,
     value_of_names,
     wrong_shape,
@@ -81,7 +75,6 @@ from bioeval.scores.labels import (
     ids_of_no_person,
     missing_values,
     normal,
-    with_whole_numbers,
 )
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import LABEL_COLUMNS, natural_places
@@ -95,30 +88,20 @@ _EXAMPLES = 3
 TwoColumns = tuple[Words, Words]
 
 
-#: Reads columns of words and of numbers of a table, by their numbers, as :func:`read_columns` does.
-Reader = Callable[..., Columns]
-
-
-def _scores_of_table(head: Head, read: Reader, arguments: Arguments) -> Scores:
-    """Return the scores of a text or a table: of named arrays, of a matrix, or of a list.
-
-    `read` reads its columns.
-    """
+def _scores_of_table(head: Head, arguments: Arguments) -> Scores:
+    """Return the scores of a text or a table: of named arrays, of a matrix, or of a list."""
+    head = with_corner(head)
     names = head.cells[0]
-    if (scores := _of_arrays(head, read, arguments)) is not None:
+    if (scores := _of_arrays(head, arguments)) is not None:
         return scores
     if len(head.rows) > 1 and is_wide(names, arguments):
-        return _matrix_with_names(head, read, arguments)
+        return _matrix_with_names(head, arguments)
     layout = layout_of(head, arguments) if head.is_text else with_header(head, arguments)
     if layout is None or layout.get("score") is None:
         raise no_scores(head, named=True)
     hint = f", or name the column distance or similarity{misspelt(layout.names)}"
     source = f"the column {layout.names[layout.score]!r}"
-    options = {
-        "kind": arguments.kind_of(head.path, layout.kind, source, hint),
-        "nan": arguments.take("nan", "raise"),
-        "name": head.path.name.split(".")[0] or head.path.stem,
-    }
+    options = _options(head.path, layout.kind, arguments, source, hint)
     if head.width - layout.unnamed == 1 and layout.get("genuine") is None:
         if "trials" in arguments and head.is_text:
             return scores_in_order(head.path, arguments)
@@ -129,12 +112,12 @@ def _scores_of_table(head: Head, read: Reader, arguments: Arguments) -> Scores:
             f"bioeval convert {head.path} IMPOSTOR {head.path.stem}.npz --kind KIND"
         )
     # The columns of words: all columns with a role except the scores.
-    words = {*map(layout.get, ("genuine", "fold")), *layout.subjects}
-    words = words.union(*layout.meta.values())  # None where a side has none
+    columns = [layout.get("genuine"), layout.get("fold"), *layout.subjects]
+    columns += [i for both_sides in layout.meta.values() for i in both_sides]
+    words = {i for i in columns if i is not None}
     if arguments.names_templates or "lists.as" in arguments or layout.names_templates:
         words |= {*layout.templates}
-    words -= {None}
-    table = read(
+    table = head.read(
         sorted(words),
         [layout.score],
         names=layout.names,
@@ -164,22 +147,27 @@ def _vector(path: Path, arguments: Arguments) -> tuple[np.ndarray, Kind | None]:
         raise no_scores(head, named=True)
     header = layout.skips_line or not is_number(head.cells[0][0])
     names, blanks = ["score"] * head.width, layout.may_be_blank
-    table = read_columns(head, [], [layout.score], names=names, header=header, blanks=blanks)
+    table = head.read([], [layout.score], names=names, header=header, blanks=blanks)
     return table.numbers[layout.score], layout.kind
 
 
-def _options(path: Path, kind: Kind | None, arguments: Arguments) -> dict[str, Any]:
+def _options(
+    path: Path,
+    kind: Kind | None,
+    arguments: Arguments,
+    source: str = "the name of the scores",
+    hint: str = "",
+) -> dict[str, Any]:
     # The name of a compressed text has several suffixes.
-    name = path.stem if kind_of_file(path) == FileKind.NPY else path.name.split(".")[0]
+    name = path.stem if path.suffix == ".npy" else path.name.split(".")[0]
     return {
-        "kind": arguments.kind_of(path, kind, "the name of the scores"),
+        "kind": arguments.kind_of(path, kind, source, hint),
         "nan": arguments.take("nan", "raise"),
         "name": name or path.stem,
     }
 
 
 def scores_in_order(path: Path, arguments: Arguments) -> Scores:
-    """Read the scores of trials, in their order."""
     values, kind = _vector(path, arguments)
     return in_listed_order(path, values, arguments, _options(path, kind, arguments))
 
@@ -246,7 +234,6 @@ class Listed:
     """
 
     def __init__(self, table: Columns, layout: Layout, arguments: Arguments):
-        """Find the class and the subjects of each pair."""
         self.table = table
         self.layout = layout
         self.arguments = arguments
@@ -378,7 +365,6 @@ class Listed:
         return self.table.words[enrolled], self.table.words[probe]
 
     def every_name(self) -> list[str]:
-        """Return each name of a template once."""
         columns = [self.table.words[i] for i in self.layout.templates if i in self.table.words]
         return [*dict.fromkeys(name for column in columns for name in column.values)]
 
@@ -390,36 +376,33 @@ class Listed:
         layout = self.layout
         if not layout.names_templates:
             return None
-        sides = [self.table.words[i] for i in layout.templates]
+        enrolled, probes = (self.table.words[i] for i in layout.templates)
         if layout.subjects:
             owners = [self.table.words[i] for i in layout.subjects]
+            sides = [*zip((enrolled, probes), owners, strict=True)]
             # A single name of several people does not name templates.
-            for side, owner in zip(sides, owners, strict=True):
-                if len(side.values) == 1 < len(owner.values):
-                    return None
-            owner_of_enrolled, owner_of_probe = (
-                dict(zip(side.values, self.value_by_template(side, owner), strict=True))
-                for side, owner in zip(sides, owners, strict=True)
-            )
-            for name in owner_of_enrolled.keys() & owner_of_probe.keys():
-                owners_of_name = owner_of_enrolled[name], owner_of_probe[name]
-                _require_one_owner(self.table.path, name, *owners_of_name)
-        return both_sides(*sides)
+            if any(len(side.values) == 1 < len(owner.values) for side, owner in sides):
+                return None
+            self._value_by_name(sides)
+        return both_sides(enrolled, probes)
 
-    def value_by_template(
-        self, names: Words, values: Words, attribute: str = "subject"
-    ) -> np.ndarray:
-        """Return the subject, or another attribute, of each template of a side, object (names,).
+    def _value_by_name(
+        self, sides: Sequence[tuple[Words, Words]], attribute: str = "subject"
+    ) -> dict[str, str]:
+        """Return the subject, or another attribute, of each template; raise where it has two.
 
-        `names` and `values` are of all rows. Raise where a template has two values.
+        The `sides` are columns of all rows: of names, and of the values of the attribute.
         """
-        value_of_name, rows = value_of_names(names, values)
-        if not rows:
-            return value_of_name
-        name = names.objects()[rows[0]]
-        stated_before, stated = values.objects()[rows]
-        before = f"and on {places_in_words(self.table.noun, self.table.lines(rows[:1]))}"
-        problem = f"is {stated!r}, {before} {stated_before!r}"
+        names, values = Words(), Words()
+        for name_column, value_column in sides:
+            names.append(name_column.codes, name_column.values)
+            values.append(value_column.codes, value_column.values)
+        value_of_name, places_of_two = value_of_names(names, values)
+        if not places_of_two:
+            return dict(zip(names.values, value_of_name.tolist(), strict=True))
+        stated_before, stated = values.objects()[places_of_two]
+        first, other = (x % len(self.values) for x in places_of_two)
+        before = f"and on {places_in_words(self.table.noun, self.table.lines([first]))}"
         advice = (
             "give each template its own name, such as the subject with a number; or are subject_a "
             "and subject_b, or subjects and templates, exchanged?"
@@ -429,8 +412,9 @@ class Listed:
                 f'name a column of one side, as in `columns={{"probe_{attribute}": "{attribute}"}}`'
             )
         raise fault(
-            self.table.place_of(rows[1]),
-            f"the {attribute} of the template {name!r} {problem}",
+            self.table.place_of(other),
+            f"the {attribute} of the template {names.objects()[places_of_two[0]]!r} is {stated!r}, "
+            f"{before} {stated_before!r}",
             advice,
         )
 
@@ -518,16 +502,14 @@ class Listed:
         numbers = [np.arange(len(names_of_sides[sides[0]])), number_of_probe]
         shared_names = np.intersect1d(numbers[0], numbers[1]).tolist()
 
-        def of_templates(both_sides: TwoColumns, attribute: str = "subject") -> np.ndarray:
-            gallery, probe = (
-                self.value_by_template(columns[i], both_sides[i], attribute) for i in sides
-            )
-            values = np.empty(len(names), dtype=object)
-            values[number_of_probe] = probe
-            for i in shared_names if both_sides is self.subjects else ():
-                _require_one_owner(path, names[i], gallery[i], values[i])
-            values[: len(gallery)] = gallery
-            return values
+        def of_templates(columns_of_sides: TwoColumns, attribute: str = "subject") -> np.ndarray:
+            parts = [(columns[i].renamed(names_of_sides[i]), columns_of_sides[i]) for i in sides]
+            # Equal names of both sides have one subject; of metadata, that of the gallery counts.
+            groups = [parts] if attribute == "subject" else [[x] for x in reversed(parts)]
+            value_of = dict[str, str]()
+            for group in groups:
+                value_of |= self._value_by_name(group, attribute)
+            return as_objects([value_of[name] for name in names])
 
         meta = {"template": np.array(names, dtype=object)}
         meta |= {name: of_templates(x, name) for name, x in self.meta.items()}
@@ -616,17 +598,6 @@ def _renamed(names: TwoColumns, value_of: Mapping[str, str]) -> TwoColumns:
     return enrolled, probes
 
 
-def _require_one_owner(path: Path, name: str, subject: str, other_subject: str) -> None:
-    """Raise where a template has different subjects on the two sides."""
-    if subject != other_subject:
-        raise fault(
-            path,
-            f"the template {name!r} is of {subject!r} on one side and of {other_subject!r} on the "
-            "other",
-            "give each template its own name, such as the subject with a number",
-        )
-
-
 # ------------------------------------------------------------------------- a matrix with names
 
 
@@ -676,9 +647,8 @@ def with_corner(head: Head) -> Head:
 
 
 def read_text_table(path: Path, arguments: Arguments) -> Scores:
-    """Read a text whose first line may name columns."""
-    head = with_corner(head_of(path))
-    scores = _scores_of_table(head, partial(read_columns, head), arguments)
+    head = head_of(path)
+    scores = _scores_of_table(head, arguments)
     return scores._with(reading=(*head.reading, *scores.reading))
 
 
@@ -694,7 +664,7 @@ def read_numbers(path: Path, arguments: Arguments) -> Scores:
     columns = range(index_count, head.width)
     names = ["the index"] * index_count + [f"column {i + 1}" for i in columns]
     words = range(index_count)
-    table = read_columns(head, words, columns, names=names, header=header, blanks=columns)
+    table = head.read(words, columns, names=names, header=header, blanks=columns)
     values: Any = np.column_stack([*table.numbers.values()])
     numbers = as_keys(table.words[0].objects()).numbers if index_count else None
     if numbers is not None or has_titles:
@@ -703,9 +673,9 @@ def read_numbers(path: Path, arguments: Arguments) -> Scores:
     return scores._with(reading=(*head.reading, *scores.reading))
 
 
-def _matrix_with_names(head: Head, read: Reader, arguments: Arguments) -> Scores:
+def _matrix_with_names(head: Head, arguments: Arguments) -> Scores:
     path, names = head.path, head.cells[0]
-    table = read([0], range(1, head.width), names=names, blanks=range(head.width))
+    table = head.read([0], range(1, head.width), names=names, blanks=range(head.width))
     row_names = table.words[0].objects().astype(str).tolist()
     corner, *column_names = names
     column_names = [*as_integers([*map(normal, column_names)])]  # as those of the rows
@@ -781,7 +751,7 @@ def _features(head: Head, arguments: Arguments) -> tuple[list[int], list[int]]:
     return features, others
 
 
-def _of_arrays(head: Head, read: Reader, arguments: Arguments) -> Scores | None:
+def _of_arrays(head: Head, arguments: Arguments) -> Scores | None:
     """Read columns as the arrays of a file: features with labels, or the scores of each class.
 
     None if the table is a list or a matrix.
@@ -796,7 +766,7 @@ def _of_arrays(head: Head, read: Reader, arguments: Arguments) -> Scores | None:
         if not features:
             raise fault(path, "has no column of numbers that may be a feature")
         others = [i for i in others if titles[i] not in arguments.ignored]
-        table = read(others, features, names=titles, blanks=range(head.width), labels=others)
+        table = head.read(others, features, names=titles, blanks=range(head.width), labels=others)
         values = np.column_stack([table.numbers[i] for i in features])
         frame = pd.DataFrame(values, columns=[titles[i] for i in features])
         arrays["embeddings"] = Lazy.of(frame)
@@ -826,7 +796,7 @@ def _of_arrays(head: Head, read: Reader, arguments: Arguments) -> Scores | None:
         return None  # words, or flags, which are no scores
     arguments.kind_of(path, None, "")
     chosen = [titles.index(x) for x in classes]
-    table = read([], chosen, names=titles, blanks=chosen)
+    table = head.read([], chosen, names=titles, blanks=chosen)
     for i, values in table.numbers.items():  # the shorter column ends in blank cells
         count = int(np.flatnonzero(~np.isnan(values)).max(initial=-1)) + 1
         arrays[titles[i]] = Lazy.of(values[:count])
@@ -834,9 +804,6 @@ def _of_arrays(head: Head, read: Reader, arguments: Arguments) -> Scores | None:
 
 
 # ------------------------------------------------------------------------- Parquet, a DataFrame
-
-#: A function that yields the columns of some numbers, in pieces of rows.
-Pieces = Callable[[Sequence[int]], Iterator[dict[int, Any]]]
 
 
 def read_parquet(path: Path, arguments: Arguments) -> Scores:
@@ -858,12 +825,10 @@ def read_parquet(path: Path, arguments: Arguments) -> Scores:
             for batch in file.iter_batches(_ROWS_PER_PIECE, columns=[names[i] for i in columns]):
                 yield {i: batch.column(names[i]).to_pandas() for i in columns}
 
-        first: list[list[str]] = []
-        for batch in islice(file.iter_batches(_first_rows(names)), 1):
-            first = _first_cells(batch.to_pandas(ignore_metadata=True)[names])
-        titles = _titles(index[0], names)
-        head = with_corner(Head(path, "", [titles, *first]))
-        return _of_table(head, file.metadata.num_rows, pieces, arguments)
+        def first(row_count: int) -> Any:
+            return next(file.iter_batches(row_count)).to_pandas(ignore_metadata=True)[names]
+
+        return _of_frame(path, index[0], names, first, pieces, file.metadata.num_rows, arguments)
 
 
 def read_frame(frame: Any, arguments: Arguments) -> Scores:
@@ -877,113 +842,33 @@ def read_frame(frame: Any, arguments: Arguments) -> Scores:
         "" if is_missing else str(name)
         for name, is_missing in zip(frame.columns, missing, strict=True)
     ]
-    cells = _first_cells(frame.head(_first_rows(names)))
-    head = with_corner(Head(Path("DataFrame"), "", [_titles(index, names), *cells]))
 
     def pieces(columns: Sequence[int]) -> Iterator[dict[int, Any]]:
         yield {i: frame.iloc[:, i] for i in columns}
 
-    return _of_table(head, len(frame), pieces, arguments)
+    path = Path("DataFrame")
+    return _of_frame(path, index, names, frame.head, pieces, len(frame), arguments)
 
 
-def _titles(index: str | None, names: Sequence[str]) -> list[str]:
-    """Return the titles of columns, of which the first may be an `index` of names."""
-    is_corner = index is None or index.casefold() in (_SAME_TEMPLATES, _OTHER_TEMPLATES)
-    return [*names] if is_corner else ["", *names[1:]]
-
-
-def _first_rows(names: Sequence[str]) -> int:
-    """Return how many rows of a table show what its columns hold."""
-    return max(_FEW_ROWS, min(_FIRST_ROWS, _FIRST_CELLS // max(1, len(names))))
-
-
-def _first_cells(frame: Any) -> list[list[str]]:
-    """Return the cells of a table as text; a missing text, which pandas may leave NaN, is blank."""
-    rows = frame.astype(str).to_numpy().tolist()
-    return [[x if isinstance(x, str) else "" for x in row] for row in rows]
-
-
-def _of_table(head: Head, row_count: int, pieces: Pieces, arguments: Arguments) -> Scores:
-    if not row_count:
-        raise fault(head.path, "has no rows")
-    return _scores_of_table(head, partial(_columns, head, row_count, pieces), arguments)
-
-
-def _columns(
-    head: Head,
-    row_count: int,
-    pieces: Pieces,
-    words: Sequence[int],
-    numbers: Sequence[int],
-    *,
+def _of_frame(
+    path: Path,
+    index: str | None,
     names: Sequence[str],
-    blanks: Collection[int],
-    labels: Collection[int] = (),
-    **_: Any,
-) -> Columns:
-    """Read columns of words and of numbers, as :func:`read_columns` does.
+    first: Callable[[int], Any],
+    pieces: Callable[[Sequence[int]], Iterator[dict[int, Any]]],
+    row_count: int,
+    arguments: Arguments,
+) -> Scores:
+    """Return the scores of a table, of which `first` returns some rows, and `pieces` columns.
 
-    A missing number is NaN. Words may be missing in the columns `blanks` alone; in the columns
-    `labels`, whole floats become integers.
+    The first column may be an `index` of names.
     """
-    import pandas as pd
-
-    path = head.path
-    require_rows(path, row_count, len(numbers), words)
-    columns = {i: Words() for i in words}
-    values: dict[int, list[np.ndarray]] = {i: [] for i in numbers}
-    rows_read = 0
-
-    def refuse(wrong: np.ndarray, i: int, problem: str, expected: str) -> None:
-        for row in np.flatnonzero(wrong)[:1].tolist():
-            raise fault(path, f"row {rows_read + row}: {names[i]} {problem}", expected)
-
-    for cells_of_column in pieces([*numbers, *words]):
-        piece = {}
-        for i, cells in cells_of_column.items():  # a blank text is missing
-            piece[i] = cells
-            if cells.dtype.kind in "OSUT":
-                with suppress(TypeError):  # a list in a cell, which is refused below
-                    blank = [x for x in cells.unique() if isinstance(x, str) and not x.strip()]
-                    piece[i] = cells.mask(cells.isin(blank).to_numpy(dtype=bool))
-        for i in numbers:
-            cells = piece[i]
-            column_of_floats = pd.to_numeric(cells, errors="coerce")
-            kind = getattr(column_of_floats.dtype, "numpy_dtype", column_of_floats.dtype)  # with NA
-            is_small = kind in (np.float16, np.float32)
-            dtype = np.float32 if is_small else np.float64
-            floats = column_of_floats.to_numpy(dtype=dtype, na_value=np.nan)
-            is_word = np.isnan(floats) & cells.notna().to_numpy()
-            if cells.dtype.kind in "OSUT":
-                texts = [str(x) for x in cells[cells.notna()]]
-                require_no_thousands(f"{path}: {names[i]}", texts)
-            if is_word.any():
-                refuse(is_word, i, f"is {cells[is_word].iloc[0]!r}", "expected a number")
-            values[i].append(floats.copy())
-        for i, column in columns.items():
-            cells = piece[i]
-            try:
-                codes, distinct = cells.factorize()
-            except TypeError:  # a cell holds a list, which is not hashable
-                problem = f"column {names[i]!r} holds no single values"
-                raise fault(path, problem, "expected one per row") from None
-            is_blank = codes < 0
-            if i not in blanks:
-                refuse(is_blank, i, "has no value", "expected one in each row")
-            texts = distinct.tolist()
-            if i in labels:
-                labels_of_cells = np.asarray(distinct)
-                if cells.dtype in (np.float16, np.float32):  # factorize may have widened them
-                    labels_of_cells = labels_of_cells.astype(cells.dtype)
-                source = f"{path}: column {names[i]!r}"
-                texts = with_whole_numbers(labels_of_cells, source).tolist()
-            # A missing word has the code -1, and so the last value.
-            column.append(codes, [*map(str, texts), *([""] if is_blank.any() else [])])
-        rows_read += len(piece[numbers[0]])
-        report(rows_read, row_count)
-    columns = {i: column.renamed(as_integers(column.values)) for i, column in columns.items()}
-    arrays = {i: np.concatenate(values.pop(i)) for i in numbers}
-    table = Columns(path, columns, arrays, None)
-    table.require_exact(labels, names)
-    require_rows(path, row_count, len(numbers), columns.values())
-    return table
+    if not row_count:
+        raise fault(path, "has no rows")
+    shown_rows = max(_FEW_ROWS, min(_FIRST_ROWS, _FIRST_CELLS // max(1, len(names))))
+    rows = first(shown_rows).astype(str).to_numpy().tolist()
+    cells = [[x if isinstance(x, str) else "" for x in row] for row in rows]  # NaN is blank
+    is_corner = index is None or index.casefold() in (_SAME_TEMPLATES, _OTHER_TEMPLATES)
+    titles = [*names] if is_corner else ["", *names[1:]]
+    head = Head(path, "", [titles, *cells], pieces=pieces, row_count=row_count)
+    return _scores_of_table(head, arguments)

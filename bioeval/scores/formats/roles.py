@@ -105,11 +105,9 @@ class Arguments:
         self._used: set[str] = set()
 
     def __contains__(self, name: str) -> bool:
-        """Whether an argument is given."""
         return name in self.values
 
     def peek(self, name: str) -> Any:
-        """Return the value of an argument, without using it; None where it is not given."""
         return self.values.get(name)
 
     def take(self, name: str, default: Any = None) -> Any:
@@ -138,12 +136,10 @@ class Arguments:
         }
 
     def all_meta(self) -> dict[str, str]:
-        """Return the columns of metadata of both sides."""
         self._used.add("meta")
         return self.meta
 
     def rules(self) -> dict[str, Any]:
-        """Return the rules for a list with names of templates, for ``ListRules.parse``."""
         return {
             "keep": self.take("lists.keep", ()),
             "unordered": self.take("lists.unordered", False),
@@ -164,7 +160,6 @@ class Arguments:
             raise self.no_meaning(place, f"columns.{next(iter(self.meta))}", content)
 
     def no_meaning(self, place: Any, name: str, content: str) -> DataError:
-        """Return the error of an argument that has no effect."""
         return fault(place, f"{backquoted(name)} has no meaning for {content}", "leave it out")
 
     def kind_of(self, place: Any, declared: Kind | None, source: str, hint: Any = "") -> Kind:
@@ -253,7 +248,6 @@ class TemplatePattern:
 
 
 def _checked(name: str, value: Any) -> Any:
-    """Return the value of an argument, checked and converted."""
     noun = backquoted(name)
     if name in _CHOICES:
         require_choice(noun, value, _CHOICES[name])

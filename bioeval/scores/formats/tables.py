@@ -10,9 +10,9 @@ import re
 import traceback
 import warnings
 from collections import deque
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice, pairwise
 from pathlib import Path
@@ -22,7 +22,15 @@ import numpy as np
 
 from bioeval.base.arguments import overflows, require_path
 from bioeval.base.environment import how_to_install
-from bioeval.base.errors import BioevalError, DataError, counted, nearest_name, printable, received
+from bioeval.base.errors import (
+    BioevalError,
+    DataError,
+    backquoted,
+    counted,
+    nearest_name,
+    printable,
+    received,
+)
 from bioeval.base.files import from_cell, require_no_loop, unchanged, watch, why_no_folder
 from bioeval.base.kinds import Kind
 from bioeval.base.options import OPTIONS, physical_memory, require_memory
@@ -36,8 +44,6 @@ if TYPE_CHECKING:
 _LONGEST = 200
 # Places of wrong rows that are shown.
 _EXAMPLES = 3
-# Names that are listed before a message says how many more there are.
-_LISTED = 12
 
 
 def fault(place: Any, problem: str, expected: Any = "", *, line: int | None = None) -> DataError:
@@ -46,34 +52,52 @@ def fault(place: Any, problem: str, expected: Any = "", *, line: int | None = No
     return DataError(f"{location}{problem}; {expected}" if expected else f"{location}{problem}")
 
 
-def listing(names: Sequence[str]) -> str:
-    """Return the names in a file, for a message; names in folders are only counted."""
-    top_names = [name for name in names if "/" not in name] or [*names]
-    listed = "; ".join(top_names[:_LISTED])
-    unlisted = len(names) - min(len(top_names), _LISTED)
-    return (f"{listed}; and {unlisted} more" if unlisted > 0 else listed) or "nothing"
-
-
 def missing(
     place: Any,
     noun: str,
     name: str,
     names: Sequence[str],
-    option: Any,
+    word: str,
     contents: str = "",
     other_arguments: Container[str] = (),
 ) -> DataError:
-    """Return the error of an absent column or array that an argument names.
+    """Return the error of an absent column or array that a `word` of ``columns`` names.
 
     Names of `other_arguments` are not suggested.
     """
     hint = nearest_name(name, [x for x in names if x not in other_arguments])
     contents = contents or ", ".join(map(repr, names)) or "nothing"
+    option = backquoted(f"columns.{word}")
     return DataError(f"{place}: no {noun} {name!r}; {option} names it.{hint} It holds: {contents}")
 
 
+def two_of_one_role(
+    place: Any, first: str, other: str, role: str, line: int | None = None
+) -> DataError:
+    """Return the question which of two columns or arrays, which differ, has a role."""
+    return fault(
+        place,
+        f"{first!r} and {other!r} could each be the {role}, and differ",
+        f'say `columns={{"{other}": None}}` if {first!r} is meant, or '
+        f'`columns={{"{first}": None}}` if {other!r} is',
+        line=line,
+    )
+
+
+def one_side_alone(
+    place: Any, title: str, noun: str, other: str, line: int | None = None
+) -> DataError:
+    """Return the error of a column or array of one side of pairs, without that of the other."""
+    return fault(
+        place,
+        f"{title!r} has the {noun}s of one side of the pairs alone",
+        f'name that of the other side as `columns={{"{other}": ...}}`, or say '
+        f'`columns={{"{title}": None}}` if it is not to be read',
+        line=line,
+    )
+
+
 def wrong_shape(place: Any, noun: str, shape: Any, expected: str) -> DataError:
-    """Return the error of an array that has another shape than expected."""
     return fault(place, f"{noun} has shape {shape}".strip(), f"expected {expected}")
 
 
@@ -500,7 +524,6 @@ MOST_COLUMNS = 1000
 
 
 def folded(name: str) -> str:
-    """Return the name of a column in lower case, with ``_`` in place of blanks and hyphens."""
     return name.casefold().replace("-", "_").replace(" ", "_")
 
 
@@ -535,25 +558,16 @@ def like_number(cell: str) -> bool:
 
 
 def truth_word(cell: str) -> str:
-    """Return a word for a class as the keys of :data:`TRUTH` are spelt."""
     return cell.casefold().replace("_", "-")
 
 
 def is_truth(cell: str) -> bool:
-    """Whether a cell states genuine or impostor."""
     return truth_word(cell) in TRUTH
 
 
 def counts_columns(cells: Sequence[str]) -> bool:
     """Whether cells are 0..k-1 in some order, as pandas writes above columns without names."""
     return {*cells} == {*map(str, range(len(cells)))}
-
-
-def require_few(path: Path, line: int, cells: Sequence[str]) -> None:
-    """Raise where a line has more columns than a list or a table can have."""
-    if len(cells) > MOST_COLUMNS:
-        problem = f"has more than {MOST_COLUMNS:,} columns"
-        raise fault(path, problem, "a matrix of scores is read from .npy or .npz", line=line)
 
 
 def require_names(path: Path, line: int, cells: Sequence[str]) -> None:
@@ -628,7 +642,7 @@ _WHOLE_FLOAT = re.compile(
 
 @dataclass
 class Head:
-    """The first lines of a text, or the first rows of a table, by which its columns are known."""
+    """A text or a table, with its first lines or rows, by which its columns are known."""
 
     path: Path
     delimiter: str  # a comma, semicolon or tab, a blank for any white space; "" of a table
@@ -637,15 +651,16 @@ class Head:
     #: Whether one blank separates the cells, or a delimiter without blanks and quotes around it.
     is_plain: bool = False
     comments: int = 0  # number of lines before the first that begin with ``#``
+    #: Of a table, yields the columns of some numbers, in pieces of rows; and the number of rows.
+    pieces: Callable[[Sequence[int]], Iterator[dict[int, Any]]] | None = None
+    row_count: int = 0
 
     @property
     def is_text(self) -> bool:
-        """Whether the lines are those of a text."""
         return bool(self.delimiter)
 
     @property
     def width(self) -> int:
-        """Number of columns of the first line."""
         return len(self.cells[0])
 
     @property
@@ -654,7 +669,6 @@ class Head:
         return [row for row in self.cells if len(row) == self.width]
 
     def column(self, i: int) -> list[str]:
-        """Return the cells of a column in `rows`."""
         return [row[i] for row in self.rows]
 
     @property
@@ -663,6 +677,80 @@ class Head:
         if self.comments:
             return (f"{counted(self.comments, 'comment lines')} at the start left out",)
         return ()
+
+    def read(
+        self,
+        words: Collection[int],
+        numbers: Collection[int],
+        *,
+        names: Sequence[str],
+        header: bool = True,
+        digits: Collection[int] = (),
+        blanks: Collection[int] = (),
+        labels: Collection[int] = (),
+    ) -> Columns:
+        """Read columns, by their numbers.
+
+        - `words`, `numbers`: the columns to read
+        - `names`: the names of all columns, for messages
+        - `digits`: columns of words in which whole numbers may lose a sign and leading zeros
+        - `blanks`: columns in which cells may be blank; a blank number is NaN
+        - `labels`: columns of words in which whole floats must be exact, as 1.0 is read as 1
+
+        pandas parses the numbers of a text as it reads them, fastest where one blank separates the
+        cells. Where a line is not as expected, the file is read again line by line, so that an
+        error names the line; if only cells in quotes or numbers such as NaN were the reason, such
+        cells are converted.
+        """
+        import pandas as pd
+
+        rows = self.row_count
+        start_line = self.start_line + header if self.is_text else None
+        if start_line is not None and OPTIONS["memory_limit"] is not None:
+            with open_text(self.path) as file:
+                lines = sum(piece.count(b"\n") for piece in iter(lambda: file.read(1 << 20), b""))
+            rows = lines - (start_line - 1)
+        require_rows(self.path, rows, len(numbers), words)
+        if start_line is None:
+            pieces = _pieces_of_table(self, words, numbers, names, blanks, labels)
+            columns = _grown(self, None, pieces, words, numbers)
+        else:
+            with guarded(self.path, expected="text"):
+                for is_plain in dict.fromkeys((self.is_plain, False)):
+                    with suppress(ValueError, pd.errors.ParserWarning):  # a ParserError is one
+                        parsed = _parsed_pieces(
+                            self, is_plain, start_line, numbers, {*words}, digits
+                        )
+                        pieces = _pieces_of_text(self, parsed, words, numbers)
+                        columns = _grown(self, start_line, pieces, words, numbers)
+                        for column in columns.words.values():
+                            # The parser of plain cells reads neither blank cells nor quotes after
+                            # a blank.
+                            if any(x[:1] in ("", '"') for x in column.values):
+                                raise ValueError("a cell is blank, or in quotes")
+                        for i in numbers:
+                            infinite = {*np.flatnonzero(np.isinf(columns.numbers[i])).tolist()}
+                            for _, line, raw in _lines_of_rows(self.path, start_line, infinite):
+                                cells = cells_of(
+                                    decode(raw, self.path, line).strip(), self.delimiter
+                                )
+                                if i < len(cells) and is_number(cells[i]):  # perhaps too large
+                                    _number(cells[i], f"{self.path}: line {line}", names[i])
+                        break
+                else:
+                    parsed = _checked_pieces(self, start_line, words, numbers, names, blanks)
+                    pieces = _pieces_of_text(self, parsed, words, numbers)
+                    columns = _grown(self, start_line, pieces, words, numbers)
+        for i in labels:
+            if (floats := whole_floats(columns.words[i].values)) is not None:
+                with_whole_numbers(floats, f"{self.path}: column {names[i]!r}")
+        for i in numbers:
+            if start_line is not None and _may_have_thousands(columns.numbers[i]):
+                listed = rows_of(self.path, self.delimiter, start_line)
+                cells = [row[i] for _, row in listed if i < len(row)]
+                require_no_thousands(f"{self.path}: {names[i]}", cells)
+        require_rows(self.path, rows, len(numbers), columns.words.values())
+        return columns
 
 
 def head_of(path: Path, blanks: bool = True) -> Head:
@@ -717,7 +805,9 @@ def head_of(path: Path, blanks: bool = True) -> Head:
         are_names = all(int(x) < int(y) for x, y in pairwise(first))
     if len({*first}) == len(below) > 0 and are_names and not any(map(is_number, titles)):
         titles.insert(0, "")
-    require_few(path, start_line, rows[0])
+    if len(rows[0]) > MOST_COLUMNS:
+        problem = f"has more than {MOST_COLUMNS:,} columns"
+        raise fault(path, problem, "a matrix of scores is read from .npy or .npz", line=start_line)
     return Head(path, delimiter, rows, start_line, is_plain, len(comments))
 
 
@@ -795,17 +885,9 @@ class Columns:
 
     @property
     def noun(self) -> str:
-        """The name of a row in messages."""
         return "row" if self.start_line is None else "line"
 
-    def require_exact(self, labels: Collection[int], names: Sequence[str]) -> None:
-        """Raise where columns of `labels` are floats so large that different numbers are one."""
-        for i in labels:
-            if (floats := whole_floats(self.words[i].values)) is not None:
-                with_whole_numbers(floats, f"{self.path}: column {names[i]!r}")
-
     def place_of(self, row: int) -> str:
-        """Return the file and the line of a row, for messages."""
         return f"{self.path}: {self.noun} {self.lines([row])[0]}"
 
     def lines(self, rows: Sequence[int]) -> list[int]:
@@ -853,69 +935,6 @@ def require_rows(
         require_memory(needed, f"{path}: {rows:,} rows{uncounted}", remedy, limit=limit)
 
 
-def read_columns(
-    head: Head,
-    words: Collection[int],
-    numbers: Collection[int],
-    *,
-    names: Sequence[str],
-    header: bool = True,
-    digits: Collection[int] = (),
-    blanks: Collection[int] = (),
-    labels: Collection[int] = (),
-) -> Columns:
-    """Read columns of a text, by their numbers.
-
-    - `words`, `numbers`: the columns to read
-    - `names`: the names of all columns, for messages
-    - `digits`: columns of words in which whole numbers may lose a sign and leading zeros
-    - `blanks`: columns in which cells may be blank; a blank number is NaN
-    - `labels`: columns of words in which whole floats must be exact, as 1.0 is read as 1
-
-    pandas parses the numbers as it reads them, fastest where one blank separates the cells. Where a
-    line is not as expected, the file is read again line by line, so that an error names the line;
-    if only cells in quotes or numbers such as NaN were the reason, such cells are converted.
-    """
-    import pandas as pd
-
-    start_line = head.start_line + header
-    rows = 0  # counted where a limit is stated
-    if OPTIONS["memory_limit"] is not None:
-        with open_text(head.path) as file:
-            lines = sum(piece.count(b"\n") for piece in iter(lambda: file.read(1 << 20), b""))
-        rows = lines - (start_line - 1)
-    require_rows(head.path, rows, len(numbers), words)
-    with guarded(head.path, expected="text"):
-        for is_plain in dict.fromkeys((head.is_plain, False)):
-            with suppress(ValueError, pd.errors.ParserWarning):  # a ParserError is a ValueError
-                pieces = _pieces(
-                    replace(head, is_plain=is_plain), start_line, numbers, {*words}, digits
-                )
-                columns = _grown(head, start_line, pieces, words, numbers)
-                for column in columns.words.values():
-                    # The parser of plain cells reads neither blank cells nor quotes after a blank.
-                    if any(x[:1] in ("", '"') for x in column.values):
-                        raise ValueError("a cell is blank, or in quotes")
-                for i in numbers:
-                    infinite = {*np.flatnonzero(np.isinf(columns.numbers[i])).tolist()}
-                    for _, line, raw in _lines_of_rows(head.path, start_line, infinite):
-                        cells = cells_of(decode(raw, head.path, line).strip(), head.delimiter)
-                        if i < len(cells) and is_number(cells[i]):
-                            _number(cells[i], f"{head.path}: line {line}", names[i])  # too large?
-                break
-        else:
-            pieces = _checked_pieces(head, start_line, words, numbers, names, blanks)
-            columns = _grown(head, start_line, pieces, words, numbers)
-    columns.require_exact(labels, names)
-    for i in numbers:
-        if _may_have_thousands(columns.numbers[i]):
-            listed = rows_of(head.path, head.delimiter, start_line)
-            cells = [row[i] for _, row in listed if i < len(row)]
-            require_no_thousands(f"{head.path}: {names[i]}", cells)
-    require_rows(head.path, rows, len(numbers), columns.words.values())
-    return columns
-
-
 def _may_have_thousands(values: np.ndarray) -> bool:
     """Whether numbers are those of cells in which points may separate thousands.
 
@@ -951,10 +970,15 @@ def as_integers(cells: Sequence[str]) -> Sequence[str]:
     return [str(int(float(cell))) if cell else cell for cell in cells]
 
 
+#: The number of rows of a piece, its columns of numbers, and of each column of words the codes of
+#: its cells and their distinct values.
+_Piece = tuple[int, dict[int, np.ndarray], dict[int, tuple[np.ndarray, Iterable[str]]]]
+
+
 def _grown(
     head: Head,
-    start_line: int,
-    pieces: Iterator[pd.DataFrame],
+    start_line: int | None,
+    pieces: Iterator[_Piece],
     words: Collection[int],
     numbers: Collection[int],
 ) -> Columns:
@@ -962,14 +986,12 @@ def _grown(
     values: dict[int, list[np.ndarray]] = {i: [] for i in numbers}
     rows = 0
     limit = physical_memory() // _LINE_BYTES
-    for piece in pieces:
+    for count, floats, cells in pieces:
         for i, column in columns.items():
-            codes, distinct = piece[i].factorize()
-            cells = map(str.strip, map(str, distinct.tolist()))
-            column.append(codes, cells if head.delimiter == " " else map(from_cell, cells))
+            column.append(*cells[i])
         for i, grown in values.items():
-            grown.append(piece[i].to_numpy(dtype=np.float64, copy=True))
-        rows += len(piece)
+            grown.append(floats[i])
+        rows += count
         if limit and rows > limit:
             raise fault(
                 head.path,
@@ -981,6 +1003,85 @@ def _grown(
     columns = {i: column.renamed(as_integers(column.values)) for i, column in columns.items()}
     arrays = {i: np.concatenate(values.pop(i)) for i in numbers}
     return Columns(head.path, columns, arrays, start_line)
+
+
+def _pieces_of_text(
+    head: Head, parsed: Iterator[pd.DataFrame], words: Collection[int], numbers: Collection[int]
+) -> Iterator[_Piece]:
+    for frame in parsed:
+        floats = {i: frame[i].to_numpy(np.float64, copy=True) for i in numbers}
+        cells = dict[int, tuple[np.ndarray, Iterable[str]]]()
+        for i in words:
+            codes, distinct = frame[i].factorize()
+            texts = map(str.strip, map(str, distinct.tolist()))
+            cells[i] = codes, texts if head.delimiter == " " else map(from_cell, texts)
+        yield len(frame), floats, cells
+
+
+def _pieces_of_table(
+    head: Head,
+    words: Collection[int],
+    numbers: Collection[int],
+    names: Sequence[str],
+    blanks: Collection[int],
+    labels: Collection[int],
+) -> Iterator[_Piece]:
+    """Yield pieces of a Parquet file or a DataFrame; raise where a cell is not as expected."""
+    import pandas as pd
+
+    path = head.path
+    rows_read = 0
+
+    def refuse(wrong: np.ndarray, i: int, problem: str, expected: str) -> None:
+        for row in np.flatnonzero(wrong)[:1].tolist():
+            raise fault(path, f"row {rows_read + row}: {names[i]} {problem}", expected)
+
+    assert head.pieces is not None
+    for piece in head.pieces([*numbers, *words]):
+        for i, cells in piece.items():  # a blank text is missing
+            if cells.dtype.kind in "OSUT":
+                with suppress(TypeError):  # a list in a cell, which is refused below
+                    blank = [x for x in cells.unique() if isinstance(x, str) and not x.strip()]
+                    piece[i] = cells.mask(cells.isin(blank).to_numpy(dtype=bool))
+        numbers_of_piece: dict[int, np.ndarray] = {}
+        words_of_piece: dict[int, tuple[np.ndarray, Iterable[str]]] = {}
+        for i in numbers:
+            cells = piece[i]
+            column_of_floats = pd.to_numeric(cells, errors="coerce")
+            kind = getattr(column_of_floats.dtype, "numpy_dtype", column_of_floats.dtype)  # with NA
+            is_small = kind in (np.float16, np.float32)
+            dtype = np.float32 if is_small else np.float64
+            floats = column_of_floats.to_numpy(dtype=dtype, na_value=np.nan)
+            is_word = np.isnan(floats) & cells.notna().to_numpy()
+            if cells.dtype.kind in "OSUT":
+                texts = [str(x) for x in cells[cells.notna()]]
+                require_no_thousands(f"{path}: {names[i]}", texts)
+            if is_word.any():
+                refuse(is_word, i, f"is {cells[is_word].iloc[0]!r}", "expected a number")
+            numbers_of_piece[i] = floats.copy()
+        for i in words:
+            cells = piece[i]
+            try:
+                codes, distinct = cells.factorize()
+            except TypeError:  # a cell holds a list, which is not hashable
+                problem = f"column {names[i]!r} holds no single values"
+                raise fault(path, problem, "expected one per row") from None
+            is_blank = codes < 0
+            if i not in blanks:
+                refuse(is_blank, i, "has no value", "expected one in each row")
+            texts = distinct.tolist()
+            if i in labels:
+                labels_of_cells = np.asarray(distinct)
+                if cells.dtype in (np.float16, np.float32):  # factorize may have widened them
+                    labels_of_cells = labels_of_cells.astype(cells.dtype)
+                source = f"{path}: column {names[i]!r}"
+                texts = with_whole_numbers(labels_of_cells, source).tolist()
+            # A missing word has the code -1, and so the last value.
+            words_of_piece[i] = codes, [*map(str, texts), *([""] if is_blank.any() else [])]
+        count = len(next(iter(piece.values())))
+        rows_read += count
+        report(rows_read, head.row_count)
+        yield count, numbers_of_piece, words_of_piece
 
 
 def _checked_pieces(
@@ -1038,8 +1139,13 @@ def _checked_pieces(
         yield pd.DataFrame([row for _, row in piece], dtype=object)
 
 
-def _pieces(
-    head: Head, start_line: int, numbers: Collection[int], words: Set[int], digits: Collection[int]
+def _parsed_pieces(
+    head: Head,
+    is_plain: bool,
+    start_line: int,
+    numbers: Collection[int],
+    words: Set[int],
+    digits: Collection[int],
 ) -> Iterator[pd.DataFrame]:
     """Yield pieces of a text as pandas parses them; raise ValueError if a line is not as expected.
 
@@ -1068,14 +1174,14 @@ def _pieces(
             file.readline()
         for piece in pd.read_csv(
             file,
-            sep=head.delimiter if head.delimiter != " " or head.is_plain else r"\s+",
+            sep=head.delimiter if head.delimiter != " " or is_plain else r"\s+",
             header=None,
             names=list(range(head.width)),
             index_col=False,
             dtype={i: np.float64 if i in numbers else object for i in stated},
             na_filter=False,
             # Skipping blanks takes more time than parsing the cells.
-            skipinitialspace=not head.is_plain,
+            skipinitialspace=not is_plain,
             quoting=csv.QUOTE_NONE if head.delimiter == " " else csv.QUOTE_MINIMAL,
             encoding="utf-8",
             chunksize=lines,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import os
 import zipfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -68,7 +68,7 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
         raise DataError(f"save was given {type(scores).__name__}; expected Scores")
     place = require_path("path", path)
     try:
-        form_of(place).write(scores, place)
+        WRITTEN[ending_of(place)][1](scores, place)
     except BioevalError:
         raise
     # A library does not support the dtype.
@@ -81,161 +81,150 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
 def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     """List the parts of scores that a file of this name cannot hold, a sentence for each part."""
     lost = list[str]()
-    form = form_of(Path(path))
+    holds_arrays = ending_of(Path(path)) == ".npz"
     if scores.origin and scores.layout != "pairs":
         lost.append(f"the embeddings are not kept, only their distances ({scores.origin})")
     stated = scores.distractor_ids is not None or scores.junk_ids
-    if stated and not form.holds_arrays:
+    if stated and not holds_arrays:
         ids = [*map(str, (*scores.junk_ids, *(scores.distractor_ids or ())))]
         lost.append(f"labels of distractors and junk ({', '.join(ids) or 'none'}) become unknown")
     if scores.claims:
         lost.append(
             f"that a score is of a claim is not said, nor which lack tries ({scores.claims})"
         )
-    return lost if form.holds_arrays else lost + _losses_of_pairs(scores)
+    if holds_arrays:
+        return lost
+    changed = dict.fromkeys(
+        noun
+        for noun, values in _texts(scores).values()
+        if values.dtype.kind != "U" and {*map(type, values.tolist())} - {str}
+    )
+    lost += [f"{noun} become text" for noun in changed]
+    if scores.layout != "pairs":
+        lost.append("the matrix becomes a list of pairs, for verification alone")
+    if names := sorted({*scores.probe_meta, *scores.gallery_meta}):
+        statement = "columns {} are" if len(names) > 1 else "column {} is"
+        lost.append(f"the metadata {statement.format(', '.join(names))} left out")
+    if scores.kind == "order":
+        lost.append('a list of pairs does not record the kind order: read it with `kind="order"`')
+    if scores.nan != "raise":
+        lost.append(
+            "what a failed comparison means is not said in a list: read it with "
+            f'`nan="{scores.nan}"`'
+        )
+    return lost
 
 
-@dataclass(frozen=True)
-class Written:
-    """A format in which scores are written."""
-
-    what: str  # the content of a file, in words
-    endings: tuple[str, ...]  # endings of names of files
-    write: Callable[[Scores, Path], None]
-    holds_arrays: bool = False  # whether a file may hold any scores and embeddings
-
-
-def form_of(path: Path) -> Written:
-    """Return the format that the suffix of a file to write names."""
-    for form in WRITTEN:
-        if path.suffix and path.name.endswith(form.endings):
-            return form
-    known_endings = [
-        ending for form in WRITTEN for ending in form.endings if ending.count(".") == 1
-    ]
+def ending_of(path: Path) -> str:
+    """Return the ending of the name of a file to write, which chooses its format."""
+    for ending in WRITTEN if path.suffix else ():
+        if path.name.endswith(ending):
+            return ending
+    known = [ending for ending in WRITTEN if ending.count(".") == 1]
     raise DataError(
-        f"{path}: has the suffix {path.suffix!r}; expected one of {', '.join(known_endings)}."
-        f"{nearest_name(path.suffix, known_endings)}"
+        f"{path}: has the suffix {path.suffix!r}; expected one of {', '.join(known)}."
+        f"{nearest_name(path.suffix, known)}"
     )
 
 
 # ------------------------------------------------------------------------- .npz
 
 
-class ArchiveWriter:
-    """Writes a .npz file array by array; an array need not be in memory as a whole."""
-
-    def __init__(self, file: BinaryIO | os.PathLike[str]):
-        self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
-
-    def __enter__(self) -> ArchiveWriter:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._zip.close()
-
-    def add(self, key: str, array: Any) -> None:
-        """Write a whole array."""
-        array = np.asarray(array)
-        rows = array[None] if not array.shape else array
-        self.add_rows(key, array.shape, array.dtype, lambda low, high: rows[low:high])
-
-    def add_rows(
-        self,
-        key: str,
-        shape: tuple[int, ...],
-        dtype: np.dtype,
-        read: Callable[[int, int], np.ndarray],
-    ) -> None:
-        """Write an array whose rows are read in blocks of some tens of megabytes."""
-        # A fixed date, so that equal scores give equal files.
-        member = zipfile.ZipInfo(f"{key}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-        head = {
-            "descr": npy_format.dtype_to_descr(np.dtype(dtype)),
-            "fortran_order": False,
-            "shape": tuple(map(int, shape)),
-        }
-        count = shape[0] if shape else 1
-        step = max(1, _BLOCK_BYTES // max(1, prod(shape[1:]) * dtype.itemsize))
-        with self._zip.open(member, "w", force_zip64=True) as file:
-            npy_format.write_array_header_1_0(file, head)
-            for low in range(0, count, step):
-                block = read(low, min(count, low + step))
-                file.write(np.ascontiguousarray(block, dtype=dtype).tobytes())
-
-
 def _write_npz(scores: Scores, path: Path) -> None:
-    """Write the arrays of scores, under the names of bioeval's own layout."""
-    with replacing(path) as part, ArchiveWriter(part) as writer:
-        writer.add("schema", np.int64(SCHEMA))
-        writer.add("kind", np.array(scores.kind))
-        if scores.nan != "raise":
-            writer.add("nan", np.array(scores.nan))
-        if scores.exclude:
-            writer.add("exclude", np.array(scores.exclude))
-        for name in IDS_OF_NO_PERSON:
-            ids = getattr(scores, name)
-            if ids or name == "distractor_ids" and ids is not None:
-                dtype = np.int64 if all(isinstance(x, int) for x in ids) else np.str_
-                writer.add(name, np.array(ids, dtype=dtype))
-        if scores.layout == "pairs":
-            _write_pairs(scores, writer, path)
-            return
-        for key, array in _sides(scores).items():
-            writer.add(key, _storable(array, key, path))
-        if scores.layout == "top-k":
-            if scores.distances is not None:
-                writer.add("distances", scores.distances)
-            writer.add("indices", scores.indices)
-            return
-        if scores.mask is not None:
-            writer.add_rows("mask", scores.shape, np.dtype(np.uint8), scores.cells.read_mask)
-        writer.add_rows("scores", scores.shape, scores.dtype, scores.cells.read)
+    with replacing(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
+        for name, values in _arrays(scores, path):
+            if isinstance(values, tuple):
+                _write_rows(archive, name, *values)
+                continue
+            array = np.asarray(values)
+            rows = array[None] if not array.shape else array
+            read = partial(lambda rows, low, high: rows[low:high], rows)
+            _write_rows(archive, name, array.shape, array.dtype, read)
 
 
-def _write_pairs(scores: Scores, writer: Any, path: Path) -> None:
-    writer.add("genuine", scores.genuine)
-    if scores.pair_subjects is not None:
-        writer.add("subjects", _storable(scores.pair_subjects, "subjects", path))
-    if (names := scores.pairs.templates) is not None:
-        values = _storable(names.values, "names of templates", path)
-        writer.add("template_names", values)
-        writer.add("templates", np.column_stack([names.gallery, names.probe]))
-    if scores.pair_folds is not None:
-        writer.add("fold", _storable(scores.pair_folds, "fold", path))
-    for side, meta in (("probe", scores.probe_meta), ("gallery", scores.gallery_meta)):
-        for name, column in meta.items():
-            _require_free(f"{side}_{name}", name)
-            writer.add(f"{side}_{name}", _storable(column, name, path))
-    writer.add("scores", scores.values)
+def _write_rows(
+    archive: zipfile.ZipFile,
+    name: str,
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    read: Callable[[int, int], np.ndarray],
+) -> None:
+    """Write an array whose rows are read in blocks, which need not be in memory as a whole."""
+    # A fixed date, so that equal scores give equal files.
+    member = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+    head = {
+        "descr": npy_format.dtype_to_descr(np.dtype(dtype)),
+        "fortran_order": False,
+        "shape": tuple(map(int, shape)),
+    }
+    count = shape[0] if shape else 1
+    step = max(1, _BLOCK_BYTES // max(1, prod(shape[1:]) * dtype.itemsize))
+    with archive.open(member, "w", force_zip64=True) as file:
+        npy_format.write_array_header_1_0(file, head)
+        for low in range(0, count, step):
+            block = read(low, min(count, low + step))
+            file.write(np.ascontiguousarray(block, dtype=dtype).tobytes())
 
 
-def _sides(scores: Scores) -> dict[str, np.ndarray]:
-    arrays = {}
-    square = _is_square(scores) and scores.layout != "top-k"
-    if scores._labelled:
-        arrays["probe_labels"] = scores.probe_labels
-        if not square:
-            arrays["gallery_labels"] = scores.gallery_labels
-    sides = {"probe": scores.probe_meta}
-    if not square:
-        sides["gallery"] = scores.gallery_meta
-    names = {"probe": scores.probe_names, "gallery": scores.gallery_names}
-    for side, meta in sides.items():
-        for name, column in meta.items():
-            _require_free(f"{side}_{name}", name)
-            arrays[f"{side}_{name}"] = column
-        names_of_side = names[side]
-        if names_of_side is not None and declared_names(meta) is None:  # names from an index
-            arrays[f"{side}_template"] = names_of_side.to_numpy()
+def _arrays(scores: Scores, path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield the arrays of bioeval's own layout; of a matrix its shape, dtype and reader of rows."""
+    yield "schema", np.int64(SCHEMA)
+    yield "kind", np.array(scores.kind)
+    if scores.nan != "raise":
+        yield "nan", np.array(scores.nan)
+    if scores.exclude:
+        yield "exclude", np.array(scores.exclude)
+    for name in IDS_OF_NO_PERSON:
+        ids = getattr(scores, name)
+        if ids or name == "distractor_ids" and ids is not None:
+            dtype = np.int64 if all(isinstance(x, int) for x in ids) else np.str_
+            yield name, np.array(ids, dtype=dtype)
+    is_list, is_top_k = scores.layout == "pairs", scores.layout == "top-k"
+    is_square = not is_list and not is_top_k and _is_square(scores)
+    if is_list:
+        yield "genuine", scores.genuine
+        if scores.pair_subjects is not None:
+            yield "subjects", _storable(scores.pair_subjects, "subjects", path)
+        if (listed := scores.pairs.templates) is not None:
+            yield "template_names", _storable(listed.values, "names of templates", path)
+            yield "templates", np.column_stack([listed.gallery, listed.probe])
+        if scores.pair_folds is not None:
+            yield "fold", _storable(scores.pair_folds, "fold", path)
+    elif scores._labelled:
+        yield "probe_labels", _storable(scores.probe_labels, "probe_labels", path)
+        if not is_square:
+            yield "gallery_labels", _storable(scores.gallery_labels, "gallery_labels", path)
+    for side in ("probe",) if is_square else ("probe", "gallery"):
+        meta = getattr(scores, f"{side}_meta")
+        for column, values in meta.items():
+            if (name := f"{side}_{column}") in RESERVED:
+                raise DataError(
+                    f"the metadata {column!r} cannot be saved as {name}: the layout reserves this "
+                    "name; rename it"
+                )
+            yield name, _storable(values, column if is_list else name, path)
+        names = None if is_list else getattr(scores, f"{side}_names")
+        if names is not None and declared_names(meta) is None:  # names from an index
+            name = f"{side}_template"
+            yield name, _storable(names.to_numpy(), name, path)
+    if is_list:
+        yield "scores", scores.values
+        return
     # Identities are saved if templates are on both sides, and for a mask without labels and as many
     # rows as columns, which would otherwise be read as one set of templates.
-    probe_count, gallery_count = scores.shape
+    row_count, column_count = scores.shape
     shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
-    if not square and (shared or not scores._labelled and probe_count == gallery_count):
-        arrays["probe_ids"] = scores.probe_ids
-        arrays["gallery_ids"] = scores.gallery_ids
-    return arrays
+    if not is_square and (shared or not scores._labelled and row_count == column_count):
+        yield "probe_ids", scores.probe_ids
+        yield "gallery_ids", scores.gallery_ids
+    if is_top_k:
+        if scores.distances is not None:
+            yield "distances", scores.distances
+        yield "indices", scores.indices
+        return
+    if scores.mask is not None:
+        yield "mask", (scores.shape, np.dtype(np.uint8), scores.cells.read_mask)
+    yield "scores", (scores.shape, scores.dtype, scores.cells.read)
 
 
 def _is_square(scores: Scores) -> bool:
@@ -250,14 +239,6 @@ def _is_square(scores: Scores) -> bool:
         if not np.array_equal(column, gallery_column, equal_nan=missing):
             return False
     return True
-
-
-def _require_free(key: str, name: str) -> None:
-    if key in RESERVED:
-        raise DataError(
-            f"the metadata {name!r} cannot be saved as {key}: the layout reserves this name; "
-            "rename it"
-        )
 
 
 def _storable(array: Any, input_name: str, path: Path) -> np.ndarray:
@@ -292,23 +273,20 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
     Side a is enrolled, side b the probe. The name of the column of scores declares their kind.
     """
     score = scores.kind if scores.kind != "order" else "score"
+    texts = {name: _words(values) for name, (_, values) in _texts(scores).items()}
     if scores.layout == "pairs":
         columns = {score: scores.values, "genuine": scores.genuine.astype(int)}
-        if scores.pair_subjects is not None:
-            for side, subjects in zip("ab", _subjects(scores), strict=True):
-                columns[f"subject_{side}"] = _words(subjects)
-        if (listed := scores.pairs.templates) is not None:
-            names = _words(listed.values)
-            columns |= {"template_a": names[listed.gallery], "template_b": names[listed.probe]}
-        if scores.pair_folds is not None:
-            columns["fold"] = _words(scores.pair_folds)
+        for name, words in texts.items():
+            if name == "template" and (listed := scores.pairs.templates) is not None:
+                columns |= {"template_a": words[listed.gallery], "template_b": words[listed.probe]}
+            else:
+                columns[name] = words
         for low in range(0, len(scores.values), _LINES_AT_ONCE):
             rows = slice(low, low + _LINES_AT_ONCE)
             yield {name: column[rows].tolist() for name, column in columns.items()}
         return
     codes = scores.codes
     probe_count, gallery_count = scores.shape
-    gallery, probes = map(_words, _subjects(scores))
     step = max(1, _LINES_AT_ONCE // gallery_count)
     for low in range(0, probe_count, step):
         high = min(probe_count, low + step)
@@ -319,7 +297,8 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
         values = scores.cells.read(low, high)[row, column]
         block = {score: values, "genuine": genuine.astype(int)}
         if scores._labelled:
-            block |= {"subject_a": gallery[column], "subject_b": probes[low + row]}
+            block["subject_a"] = texts["gallery label"][column]
+            block["subject_b"] = texts["probe label"][low + row]
         yield {name: cells.tolist() for name, cells in block.items()}
 
 
@@ -392,28 +371,6 @@ def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
     return texts
 
 
-def _losses_of_pairs(scores: Scores) -> list[str]:
-    changed = dict.fromkeys(
-        noun
-        for noun, values in _texts(scores).values()
-        if values.dtype.kind != "U" and {*map(type, values.tolist())} - {str}
-    )
-    lost = [f"{noun} become text" for noun in changed]
-    if scores.layout != "pairs":
-        lost.append("the matrix becomes a list of pairs, for verification alone")
-    if names := sorted({*scores.probe_meta, *scores.gallery_meta}):
-        statement = "columns {} are" if len(names) > 1 else "column {} is"
-        lost.append(f"the metadata {statement.format(', '.join(names))} left out")
-    if scores.kind == "order":
-        lost.append('a list of pairs does not record the kind order: read it with `kind="order"`')
-    if scores.nan != "raise":
-        lost.append(
-            "what a failed comparison means is not said in a list: read it with "
-            f'`nan="{scores.nan}"`'
-        )
-    return lost
-
-
 def _write_parquet(scores: Scores, path: Path) -> None:
     require_all_scores(scores)
     optional("pyarrow.parquet", path, "a Parquet file")
@@ -426,12 +383,10 @@ def _write_parquet(scores: Scores, path: Path) -> None:
             out.write_table(table)
 
 
-WRITTEN = (
-    Written("everything in one file", (".npz",), _write_npz, True),
-    Written("a list of pairs", (".parquet",), _write_parquet),
-    Written(
-        "a list of pairs, also as .tsv, .txt or .csv.gz",
-        (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
-        _write_text,
-    ),
-)
+_LIST = "a list of pairs"
+#: What is written, in words, by the ending of the name of a file, and the function that writes it.
+WRITTEN: Mapping[str, tuple[str, Callable[[Scores, Path], None]]] = {
+    ".npz": ("everything in one file", _write_npz),
+    ".parquet": (_LIST, _write_parquet),
+    ".csv": (f"{_LIST}, also as .tsv, .txt or .csv.gz", _write_text),
+} | {x: (_LIST, _write_text) for x in (".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")}

@@ -98,7 +98,7 @@ FILES = [
     ("x.mat", b"MATLAB 5.0 MAT-file", "header is not whole.*expected a MATLAB file"),
     ("x.npz", b"\x1f\x8b\x08 rest", "a gzip file"),
     ("x.bin", b"\x00\x01\x02", "an unknown binary file"),
-    ("x.txt", b"1 2 0.5\n", "begins with a line of numbers"),
+    ("x.txt", b"1 2 0.5\n", "'1 2 0.5' names no columns"),
     *(("x.npy", npy(x, bytes(32)), r"damaged \(.+\); expected a") for x in HEADERS.values()),
     *(
         ("x.npz", npz({"scores": npy(x, bytes(32)), "labels": LABELS}, how), "'scores' is .*write")

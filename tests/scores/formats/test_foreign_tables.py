@@ -117,16 +117,26 @@ def test_a_foreign_table_is_read(case, tmp_path):
             be.load(packed[0], **arguments)
 
 
+NO_SCORES = pd.DataFrame({"file_1": ["a", "b"], "file_2": ["c", None], "mated": ["yes", None]})
+NO_SCORES = NO_SCORES.astype("str" if pd.__version__ >= "3" else "string")
+
+
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("content", "says"),
     [
         ("score,genuine\n0.12,1,1\n0.3,0,1\n", "line 2: 3 cells; expected 2"),  # no names of rows
         ("genuine,impostor\n1,0\n0,1\n", "no column 'score'"),  # flags, and no scores
+        (NO_SCORES, "no column 'score'"),
     ],
 )
-def test_what_is_no_foreign_table_is_refused(text, says, tmp_path):
-    with pytest.raises(be.DataError, match=says):
-        be.load(put(tmp_path, text), kind="distance")
+def test_what_is_no_foreign_table_is_refused(content, says, tmp_path):
+    sources = [put(tmp_path, content)]
+    if not isinstance(content, str):
+        content.to_parquet(tmp_path / "x.parquet")
+        sources += [content, tmp_path / "x.parquet"]
+    for source in sources:
+        with pytest.raises(be.DataError, match=says):
+            be.load(source, kind="distance")
 
 
 def test_an_index_of_names_is_the_names_of_rows(tmp_path):
@@ -160,7 +170,7 @@ def test_an_odd_title_is_asked_about_with_an_answer(tmp_path):
     with pytest.raises(be.DataError, match=r'`columns=\{"quality": None\}`'):
         be.load(path, **COSINE)
     path = put(tmp_path, FEATURES.assign(label=NAMES).to_csv(index=False, header=False))
-    with pytest.raises(be.DataError, match="a first line, such as 'f0,f1,f2,label'"):
+    with pytest.raises(be.DataError, match='a first line, such as "f0 f1 f2 label"'):
         be.load(path, **COSINE)
 
 

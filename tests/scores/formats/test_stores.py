@@ -218,13 +218,3 @@ def test_hdf5_reads_no_other_file(tmp_path, monkeypatch, name, kind, said):
             file.create_dataset(name, (4, 4), "f8", external=[("raw.bin", 0, 128)])
     with refused(f"x.h5: '{name}' {said}"):
         be.load("x.h5")
-
-
-@pytest.mark.parametrize("form", ["parquet", "frame"])
-def test_missing_cells_of_a_table_without_scores_are_no_fault_of_bioeval(tmp_path, form):
-    frame = pd.DataFrame({"file_1": ["a", "b"], "file_2": ["c", None], "mated": ["yes", None]})
-    frame = frame.astype("str" if pd.__version__ >= "3" else "string")
-    if form == "parquet":
-        frame.to_parquet(tmp_path / "x.parquet")
-    with pytest.raises(be.DataError, match="no column 'score'"):
-        be.load(tmp_path / "x.parquet" if form == "parquet" else frame, kind="distance")

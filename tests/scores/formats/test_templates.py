@@ -109,7 +109,7 @@ BAD = [
     (IDS, {"subject_from": r"(?P<subject>id1)/(?P<session>[ab])"}, "not match the name 'id2/c'"),
     (LISTED, {"subject_from": r"id(\d+)/"}, "line 2: .* 'id1', and by `subject_from` it is '1'"),
     ("a m1 a p1 0.5\na m1 bob p1 0.6\na m1 bob p2 0.7\n", {}, "'p1' is 'bob', and on line 1 'a'"),
-    (ON_BOTH, {}, "the template '1' is of 'ann' on one side and of 'bob' on the other"),
+    (ON_BOTH, {}, "line 3: the subject of the template '1' is 'bob', and on line 2 'ann'"),
     (ONE, {"labels": PEOPLE}, "t.csv lacks 1 template of 3: '4'"),
     (ONE, {"labels": "template_id,subject_id\n1,7\n1,8\n"}, "'1' is of '7' and of '8'"),
     (OF_TWO, {"labels": TWO}, "line 3: the subject is '3', and by `labels` it is '2'"),
@@ -159,11 +159,8 @@ def lists(tmp_path_factory):
 
 
 def with_table(folder, **options):
-    all_options = {
-        "trials": folder / "trials.txt",
-        "labels": folder / "templates.csv",
-        "format": "kaldi",
-    } | options
+    lists = {"trials": folder / "trials.txt", "labels": folder / "templates.csv"}
+    all_options = {**lists, "format": "kaldi", **options}
     return be.load(folder / "scores.txt", kind="distance", **all_options)
 
 
@@ -262,7 +259,7 @@ def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp
 
 LOG = """probe,person,claimed person,template,score,status,site
 p1.png,ann,ann,t1,0.91,ok,A
-p2.png,ann,bob,t2,0.12,ok,A
+p2.png,ann,bob,t2,0.12,,A
 p3.png,bob,bob,t2,0.83,ok,B
 p4.png,cem,bob,t2,,no face,B
 p5.png,cem,cem,t3,-1,timeout,A
@@ -310,26 +307,21 @@ def test_a_log_is_read_in_one_call(log):
     with refused(f"2 NaN, the first on {where} of "):
         be.verification(be.load(log, **FAILED))
     assert be.load(log, columns=ROLES, nan="reject").values[4] == -1  # a score like any other
-    columns = {**ROLES, "status": "status"}
+    columns = {**ROLES, "status": "status"}  # a blank cell is unknown
     status = be.load(log, columns=columns, failed=-1, nan="reject").probe_meta["status"]
-    assert status.tolist() == ["ok", "ok", "ok", "no face", "timeout", "ok"]
+    assert status.tolist() == ["ok", "", "ok", "no face", "timeout", "ok"]
 
 
 @pytest.mark.parametrize("form", [[], ["--markdown"], ["--latex"]])
 def test_failures_are_said_once(tmp_path, capsys, form):
+    """The last line needs no end."""
     columns = ",".join(f"{role}={name}" for role, name in ROLES.items())
-    arguments = ["--columns", columns, "--failed", "-1", "--nan", "reject"]
-    assert main(["run", str(put(tmp_path, "log.csv", LOG)), *arguments, *form]) == 0
+    path = str(put(tmp_path, "log.csv", LOG.rstrip()))
+    arguments = ["run", path, "--columns", columns, "--nan", "reject", *form, "--failed"]
+    assert main([*arguments, "-1"]) == 0
     assert " ".join(capsys.readouterr().out.split()).count("1 genuine and 1 impostor") == 1
-
-
-def test_metadata_may_be_unknown(tmp_path):
-    """A blank cell of a text, and a missing value of a table."""
-    path = put(tmp_path, "log.csv", LOG.replace(",ok,", ",,"))
-    options = {"columns": {**ROLES, "status": "status"}, "failed": -1, "nan": "reject"}
-    for log in (path, pd.read_csv(path)):
-        status = be.load(log, **options).probe_meta["status"].tolist()
-        assert status == ["", "", "", "no face", "timeout", ""]
+    assert main([*arguments, "ERR"]) == 2
+    assert "'ERR'; expected a number such as -1" in capsys.readouterr().err
 
 
 def test_some_rows_are_chosen_by_pandas(tmp_path):
@@ -347,18 +339,33 @@ def test_some_rows_are_chosen_by_pandas(tmp_path):
             be.load(wrong, **FAILED)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"probe": "prob"}, "no column 'prob'; .*names it. Did you mean 'probe'"),
-        ({"site": "sit"}, "no column 'sit'; .*names it. Did you mean 'site'"),
-        ({"score": "score"}, "'scores'"),
-        ({"probe_camera": "place"}, "no column 'place'"),
-    ],
-)
-def test_names_that_are_not_there(tmp_path, changed, message):
+CUT = LOG[: LOG.rindex(",ok")]
+OTHER = "another column as `columns="
+#: The text of a log, other roles, and words of the error.
+WRONG = [
+    (LOG, {"probe": "prob"}, "no column 'prob'; .*names it. Did you mean 'probe'"),
+    (LOG, {"site": "sit"}, "no column 'sit'; .*names it. Did you mean 'site'"),
+    (LOG, {"score": "score"}, "'scores'"),
+    (LOG, {"probe_camera": "place"}, "no column 'place'"),
+    (LOG, {"similarity": "probe", "probe": "score"}, "line 2: probe is 'p1.png'; .*" + OTHER),
+    # With the column of the other subject, every comparison would be genuine.
+    (LOG, {"subject_b": "Claimed person"}, "no column 'Claimed person'; (?!.*mean 'claimed)"),
+    (LOG, {"subject_b": "claimd person"}, "no column 'claimd person'; (?!.*mean 'claimed)"),
+    (LOG, {"subject_b": "persn"}, "mean 'person'"),
+    (LOG, {"suject_b": "person", "subject_b": None}, "names no role; did you mean 'subject_b'"),
+    (LOG, {"similarty": "score", "similarity": None}, "names no role; did you mean 'similarity'"),
+    (LOG + LOG, {}, "line 8: repeats the names of the columns; leave the line out"),
+    (CUT, {}, "the last line has 5 of 7 cells and no end; the file is truncated"),
+    (CUT + "\n", {}, "line 7: 5 cells; expected 7"),
+    (LOG.replace("0.91", "ERR"), {}, "of a comparison that failed the cell is blank"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "roles", "message"), WRONG)
+def test_what_is_wrong_with_a_log_is_said(tmp_path, text, roles, message):
+    columns = {k: v for k, v in {**ROLES, **roles}.items() if v}
     with refused(message):
-        be.load(put(tmp_path, "log.csv", LOG), columns={**ROLES, **changed}, failed=-1)
+        be.load(put(tmp_path, "log.csv", text), columns=columns, failed=-1)
 
 
 VISITS = """visit,light,probe,person,claimed person,template,score
@@ -433,19 +440,13 @@ def test_blank_text_of_a_table_is_read_as_that_of_a_file(tmp_path):
 
 def listed(chance: float) -> pd.DataFrame:
     """Ordered pairs of 30 templates of 15 people, each listed with a chance."""
-    rng, names = np.random.default_rng(0), [f"p{k // 2}_{k}" for k in range(30)]
-    pairs = [(a, b) for a in names for b in names if a != b and rng.random() < chance]
+    rng, people = np.random.default_rng(0), [f"p{k // 2}_{k}" for k in range(30)]
+    pairs = [(a, b) for a in people for b in people if a != b and rng.random() < chance]
     first, second = zip(*pairs, strict=True)
     genuine = [a.split("_")[0] == b.split("_")[0] for a, b in pairs]
     scores = rng.normal(size=len(pairs)) - 3 * np.array(genuine)
-    return pd.DataFrame(
-        {
-            "template_a": first,
-            "template_b": second,
-            "genuine": np.int64(genuine),
-            "distance": scores,
-        }
-    )
+    names = {"template_a": first, "template_b": second}
+    return pd.DataFrame({**names, "genuine": np.int64(genuine), "distance": scores})
 
 
 def test_a_message_names_the_arguments_of_the_call_that_read_the_list():

@@ -27,40 +27,31 @@ def eer(scores):
     return float(be.verification(scores).eer)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("order", ["as drawn", "increasing"])
 @pytest.mark.parametrize("pairs", [300, 3000])
 @pytest.mark.parametrize("door", ["list", "classes", "preset", "frame", "parquet"])
 def test_points_between_thousands_are_asked_about(tmp_path, seed, order, pairs, door):
     values, genuine = numbers(seed, pairs)
-    keep = values < 1_000_000
-    values, genuine = values[keep], genuine[keep]
-    if order == "increasing":
-        place = np.argsort(values, kind="stable")
-        values, genuine = values[place], genuine[place]
+    place = np.argsort(values, kind="stable") if order == "increasing" else np.arange(pairs)
+    values, genuine = (x[place[values[place] < 1_000_000]] for x in (values, genuine))
     table = pd.DataFrame({"distance": with_points(values), "genuine": genuine.astype(int)})
-    path, options = tmp_path / "x.csv", {}
-    source = path
-    if door == "list":
-        table.to_csv(path, index=False)
-    elif door == "classes":
-        table[["genuine", "distance"]].to_csv(path, index=False, header=False, sep=" ")
+    path, options, columns = tmp_path / f"x.{door}", {}, ["genuine", "distance"]
+    if door in ("classes", "preset"):
         options["kind"] = "distance"
-    elif door == "preset":
-        table["a"] = table["b"] = [f"t{i}" for i in range(len(table))]
-        table["b"] += "x"
-        lines = table[["genuine", "a", "b", "distance"]]
-        lines.to_csv(path, index=False, header=False, sep=" ")
-        options |= {"kind": "distance", "format": "voxceleb"}
-    elif door == "frame":
-        source = table
+        if door == "preset":
+            names = [f"t{i}" for i in range(len(table))]
+            table, columns = table.assign(a=names, b=names[::-1]), ["genuine", "a", "b", "distance"]
+            options["format"] = "voxceleb"
+        table[columns].to_csv(path, index=False, header=False, sep=" ")
+    elif door == "parquet":
+        table.to_parquet(path)
     else:
-        source = tmp_path / "x.parquet"
-        table.to_parquet(source)
+        table.to_csv(path, index=False)
     with pytest.raises(be.DataError, match=r"'\d+\.\d{3}' beside '\d{3}': does the point separate"):
-        be.load(source, **options)
-    right = eer(be.Scores.from_pairs(values, genuine))
+        be.load(table if door == "frame" else path, **options)
     if door == "list":  # each answer of the error
+        right = eer(be.Scores.from_pairs(values, genuine))
         assert eer(be.load(pd.read_csv(path, thousands="."))) == right
         as_decimals = np.array([float(x) for x in table.distance])
         assert eer(be.load(pd.read_csv(path))) == eer(be.Scores.from_pairs(as_decimals, genuine))
