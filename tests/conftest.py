@@ -5,11 +5,9 @@ from __future__ import annotations  # the oldest pytest lacks some of these type
 import gc
 import os
 import secrets
-import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -64,13 +62,16 @@ def pytest_configure(config: pytest.Config) -> None:
     if seed == "random":
         seed = str(secrets.randbelow(2**32))
     config.option.hypothesis_seed = seed
-    # Compilation and a busy machine make examples slow, which is no fault of the test.
+    # Compilation and a busy machine make examples slow, and matrices are large, which is no fault.
     hypothesis.settings.register_profile(
         "bioeval",
         derandomize=seed is None,
         database=None,
         deadline=None,
-        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+        suppress_health_check=[
+            hypothesis.HealthCheck.too_slow,
+            hypothesis.HealthCheck.data_too_large,
+        ],
         print_blob=True,
         max_examples=100 if CI else 10,
     )
@@ -127,52 +128,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collection(session: pytest.Session) -> Iterator[Any]:
-    """In a new checkout, one process collects first, and each other one compiles its share."""
-    new = not (ROOT / "tests" / "tasks" / "__pycache__").is_dir()  # which is the last
-    if not (new and hasattr(session.config, "workerinput")) or sys.platform == "win32":
-        return (yield)
-    import fcntl
-
-    with open(ROOT / "pyproject.toml") as pyproject:
-        try:
-            fcntl.flock(pyproject, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if {ROOT / x for x in session.config.args} == {ROOT / "tests"}:
-                compile_share(session.config.workerinput)
-            fcntl.flock(pyproject, fcntl.LOCK_SH)
-        return (yield)
-
-
-def compile_share(worker: dict[str, Any]) -> None:
-    """Have a share of the modules compiled, which the first process reaches later."""
-    files = sorted(map(str, ROOT.glob("tests/**/test_*.py")))
-    number, of = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
-    share = files[len(files) * number // of : len(files) * (number + 1) // of]
-    command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "--collect-only", *share]
-    environment = {x: y for x, y in os.environ.items() if not x.startswith("PYTEST")}
-    subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
-
-
 def spread(cases: list[pytest.Item], number: int) -> list[pytest.Item]:
     """Return so many cases of a test, evenly spread; one is the last, of the widest numbers."""
     number, last = min(number, len(cases)), len(cases) - 1
     return [cases[i * last // (number - 1)] for i in range(number)] if number > 1 else cases[-1:]
-
-
-def pairwise(cases: list[pytest.Item]) -> list[pytest.Item]:
-    """Return some cases of a test that have every pair of values of two parametrisations.
-
-    Each is the first of those with most of the pairs that are still missing.
-    """
-    values = [sorted((k, repr(x)) for k, x in case.callspec.params.items()) for case in cases]
-    pairs = [set(combinations(of_case, 2)) for of_case in values]
-    missing, chosen = set().union(*pairs), set()
-    while missing:
-        chosen.add(best := max(range(len(cases)), key=lambda i: len(pairs[i] & missing)))
-        missing -= pairs[best]
-    return [cases[i] for i in sorted(chosen)]
 
 
 @pytest.hookimpl(trylast=True)  # after -k and -m, by which one case can be asked for
@@ -187,8 +146,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             by_function[item.location[0], getattr(item, "originalname", item.name)].append(item)
     for cases in by_function.values():
         mark = cases[0].get_closest_marker("cases")
-        number = mark.args if mark else (MOST_CASES,)
-        left_out |= set(cases) - set(spread(cases, *number) if number else pairwise(cases))
+        left_out |= set(cases) - set(spread(cases, *(mark.args if mark else (MOST_CASES,))))
     config.stash[LEFT_OUT] = [len(slow), len(left_out) - len(slow)]
     config.hook.pytest_deselected(items=[x for x in items if x in left_out])
     items[:] = [x for x in items if x not in left_out]

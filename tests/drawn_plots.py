@@ -5,10 +5,9 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from study_cases import study_cases
-from systems import NAMES, scores
 
 import bioeval as be
 from bioeval.plot.systems import PLOTS
@@ -18,6 +17,46 @@ ONE = {name for name, plot in PLOTS.items() if plot.one_system} - {"error_rates"
 ONE |= {"matrix", "ranked_lists"}
 MANY = sorted(set(PLOTS) - ONE)
 
+NAMES = (
+    "ResNet-100, ArcFace, WebFace42M, flip-averaged",
+    "ViT-B/16 fine-tuned on faces of two cameras",
+    "vendor 3, release 2026-05-17, fast templates",
+    "EER 0.02 baseline",
+    "fusion of all systems by logistic regression",
+    "periocular, left and right eye, infrared light",
+)
+GROUPS = np.array(["women, 18 to 30 years", "men, 18 to 30 years", "women, over 30 years"])
+CUTS = be.partition.ProbeGallerySplit(1, n_repeats=8, random_state=0)
+
+
+@functools.cache
+def scores(i: int = 0, dimensions: int = 20) -> be.Scores:
+    """Return scores of system `i`; each system is worse than its predecessor."""
+    within = 0.62 + 0.05 * i
+    return be.simulate(30, 4, dimensions=dimensions, within=within, random_state=i)
+
+
+def tracked(i: int) -> Any:
+    truth = [(f, k, 20 * k, 0, 10, 10) for f in range(1, 21) for k in (1, 2, 3)]
+    shift = np.random.default_rng(i).normal(0, 1 + 0.3 * i, len(truth))
+    result = [
+        (f, k + 10 * (f > 12 and k == 2), x + dx, y, w, h)
+        for (f, k, x, y, w, h), dx in zip(truth, shift, strict=True)
+        if (f + k) % 7
+    ]
+    return be.tracking(truth, result)
+
+
+def ranking(i: int) -> Any:
+    systems = {name: be.simulate(8, 4, random_state=k) for k, name in enumerate("abc")}
+    few = be.stats.IntervalMethod("people", replicates=100)
+    return be.compare(systems, measures=["eer", "auc"], interval=few)
+
+
+def lists(i: int) -> be.Scores:
+    values = np.random.default_rng(0).random((4, 12))
+    return be.Scores(values, [1, 2, 3, 9], np.repeat([1, 2, 3], 4))
+
 
 #: The result of the system of a number, by plot.
 _RESULTS: dict[str, Callable[[int], Any]] = {
@@ -25,7 +64,18 @@ _RESULTS: dict[str, Callable[[int], Any]] = {
     "dir_far": lambda i: be.open_set(scores(i)),
     "cmc": lambda i: be.closed_set(scores(i, 6)),
     **dict.fromkeys(("score_distributions", "matrix"), scores),
-    **study_cases("PLOTS"),
+    "gom": lambda i: be.gom(scores(i), convention="viper"),
+    "precision_recall": lambda i: be.reid(scores(i), "viper"),
+    "ranked_lists": lists,
+    "zoo": lambda i: be.zoo(scores(i), permutations=100),
+    "gallery_size": lambda i: be.gallery_size(scores(i, 8), [2, 5, 10, 30]),
+    "ranking": ranking,
+    "hota": tracked,
+    "worst_pairs": lambda i: be.worst_pairs(be.datasets.faces(("eigenfaces", "pixels")[i % 2]), 5),
+    "threshold_study": lambda i: be.study_threshold(scores(1), folds=3, repeats=2),
+    "repeated": lambda i: be.repeat(scores(i, 6), CUTS, curves=True)["closed_set"],
+    "folds": lambda i: be.cross_evaluate(scores(1), be.partition.SubjectKFold(5)),
+    "groups": lambda i: be.by_group(scores(1), GROUPS[np.asarray(scores(1).probe_labels) % 3]),
 }
 
 #: Plots whose words lie beside each other inside the axes, as near as the data are.

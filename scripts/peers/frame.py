@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import statistics
 import subprocess
 import sys
-import time
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from bench import idle, kilobytes, medians
 
 import bioeval as be
 
@@ -65,14 +63,8 @@ def print_costs(title: str, theirs: Callable[[], object], ours: Callable[[], obj
 
     Each call is first made once, which loads libraries and compiles kernels.
     """
-    theirs(), ours()
-    seconds: dict[str, list[float]] = {"theirs": [], "ours": []}
-    for _ in range(3):
-        for name, call in (("theirs", theirs), ("ours", ours)):
-            start = time.process_time()
-            call()
-            seconds[name].append(time.process_time() - start)
-    times = statistics.median(seconds["theirs"]) / statistics.median(seconds["ours"])
+    seconds = medians({"theirs": theirs, "ours": ours})
+    times = seconds["theirs"] / seconds["ours"]
     peaks = [peak_bytes(call) / 2**20 for call in (theirs, ours)]
     held = [f"{peak:,.0f} MiB" if peak >= 1 else "less than 1 MiB" for peak in peaks]
     memory = f", and {held[0]} against {held[1]}" if max(peaks) >= 1 else ""
@@ -87,20 +79,11 @@ def two_digits(ratio: float) -> str:
 
 def peak_bytes(call: Callable[[], object]) -> int:
     """Return what a call holds at most, above what the process held before (Linux)."""
-    gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak
-    before = _status("VmRSS")
+    before = idle()
     held = call()
-    after = _status("VmHWM")
+    peak = 1024 * (kilobytes("VmHWM") - before)
     del held
-    return max(0, after - before)
-
-
-def _status(name: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(name + ":"):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError(f"this system does not tell {name}")
+    return max(0, peak)
 
 
 def print_title(name: str, *packages: str, commit: str = "") -> None:

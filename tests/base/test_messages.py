@@ -39,7 +39,6 @@ def test_a_file_with_control_characters_in_its_names(tmp_path):
 @pytest.mark.parametrize("metric", ["cosine", "l2", "l1", "linf", "bhattacharyya"])
 @pytest.mark.parametrize("value", [1e308, 5e-324, 1e-160, 0.0, np.nan])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.cases(1)
 def test_extreme_embeddings_raise_no_warning_of_numpy(metric, value, dtype):
     embeddings = np.random.default_rng(0).random((8, 5))
     embeddings[::3] = value

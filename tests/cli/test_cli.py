@@ -249,7 +249,6 @@ def test_table(scores, capsys):
 
 @pytest.mark.parametrize("columns", [44, 120])
 @pytest.mark.parametrize("command", [["run", "scores.npz"], ["protocols"]])
-@pytest.mark.cases(1)
 def test_the_table_is_as_wide_as_it_may_be(scores, capsys, monkeypatch, command, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     assert run(*command) == 0
@@ -371,7 +370,6 @@ def names(folder: str = ".") -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("notes", [True, False])
-@pytest.mark.cases(1)
 def test_a_folder_holds_the_files_of_the_last_run_alone(notes, tmp_path):
     """Plots of the run before go, and what killed runs have left, beside and in the folder."""
     be.save(be.Scores.from_pairs([1.0, 2.0, 3.0, 4.0], [1, 0, 1, 0]), "p.npz")
@@ -426,7 +424,6 @@ def test_a_folder_that_another_run_writes_is_refused_at_once(capsys):
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "kill"]
 )
-@pytest.mark.cases(1)
 def test_a_signal_leaves_no_debris(number, code):
     """The signal comes while the file is half written."""
     program = f"""

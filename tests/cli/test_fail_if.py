@@ -211,7 +211,6 @@ def test_a_target_that_failures_make_unreachable_says_so(said):
 
 
 @pytest.mark.parametrize("target", ["far > 0.5", "far@part=test < 0.5", "far_high > 1"])
-@pytest.mark.cases(1)
 def test_a_rate_at_a_far_that_people_cannot_show_fails_either_way(target, said):
     few_people = ["threshold", "few.npz", "--far", "0.1%", "--folds", "3", "--repeats", "1"]
     code, error = said(*few_people, "--fail-if", target)

@@ -227,7 +227,6 @@ def test_embeddings_give_what_their_matrix_gives(case):
 @pytest.mark.parametrize("layout", ["square", "gallery", "selection", "overlap"])
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("call", [results, of_folds, of_retrieval])
-@pytest.mark.cases(1)
 def test_tiles_are_what_is_counted(layout, metric, call):
     """No pass over the rows replaces them; and tiles of mates need not be held."""
     case = Case((1, 5, 2, 2, 3, 1, 1, 4, 6, 2), metric=metric, layout=layout, exclude=("session",))
@@ -272,7 +271,6 @@ FALLBACKS = {
 @pytest.mark.parametrize("name", FALLBACKS)
 @pytest.mark.parametrize("layout", ["square", "gallery"])
 @pytest.mark.parametrize("nan", ["reject", "exclude", "raise"])
-@pytest.mark.cases(1)
 def test_what_tiles_cannot_count_is_counted_by_rows(name, layout, nan):
     case, change = FALLBACKS[name]
     case = replace(case, layout=layout)

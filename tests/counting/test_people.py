@@ -81,7 +81,7 @@ def assert_counts(
 @pytest.mark.parametrize(
     "dtype", [*(pytest.param(x, marks=pytest.mark.slow) for x in ("f2", "f4")), "f8"]
 )
-@pytest.mark.cases()
+@pytest.mark.cases(13)
 def test_matrices(way, fusion, kind, nan, dtype):
     for seed in range(3):
         case = world(seed, nan, kind)
@@ -115,7 +115,7 @@ def test_no_threshold_and_people_that_are_never_compared(way):
 @each_fusion
 @pytest.mark.parametrize("exclude", [None, "all:camera", "all:camera=0/1"])
 @pytest.mark.parametrize("both", [False, True])
-@pytest.mark.cases()
+@pytest.mark.cases(13)
 def test_embeddings_in_tiles(way, fusion, exclude, both):
     """Of one set each pair of tiles is computed once."""
     rng = np.random.default_rng(3)

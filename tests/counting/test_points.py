@@ -7,13 +7,12 @@ import naive
 import numpy as np
 import pytest
 import strategies as cases
-from hypothesis import HealthCheck, example, given, settings, strategies as st
+from hypothesis import example, given, strategies as st
 from named_arguments import raises_about
 from ways import counted_by
 
 import bioeval as be
 
-RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 TARGETS = (0.0, 0.05, 0.1, 1 / 3, 0.3, 0.5, 2 / 3, 1.0)
 COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0), (0.9, 1.0, 0.0), (0.3, 0.0, 1.0), (1.0, 1.0, 1.0))
 WANTED = {"far_targets": TARGETS, "frr_targets": TARGETS, "costs": COSTS}
@@ -69,7 +68,6 @@ WAYS = ("listed", "counted", "few cells")
 ways = st.sampled_from(WAYS)
 
 
-@RELAXED
 @given(st.data(), st.sampled_from((None, "best", "mean")), ways)
 def test_verification_points_of_matrices_equal_brute_force(data, fusion, way):
     """Of templates, or of the templates of each subject, fused."""
@@ -89,7 +87,6 @@ def test_verification_points_of_matrices_equal_brute_force(data, fusion, way):
 EQUAL_SUMS = [0, 0, 0, 0, 0, 1, 1, 2], [1, 1, 2, 3, 3, 3, 3, 3], "distance"
 
 
-@RELAXED
 @given(cases.attempts(), ways)
 @example(EQUAL_SUMS, "listed")
 def test_verification_points_of_pairs_equal_brute_force(attempts, way):
@@ -109,7 +106,6 @@ def test_verification_points_of_pairs_equal_brute_force(attempts, way):
         same(ds.d_prime, naive.d_prime(genuine, impostor), 1e-12)
 
 
-@RELAXED
 @given(
     st.data(),
     st.sampled_from(cases.UNITS),

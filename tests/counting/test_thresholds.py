@@ -42,7 +42,6 @@ TASKS = [be.verification, be.open_set]
         np.array([0.0, 0.25, 0, 0.5, 0, 0.75])[1::2],
     ],
 )
-@pytest.mark.cases(1)
 def test_an_array_of_thresholds_is_used_as_given(task, given_as):
     ds = task(scores(), thresholds=given_as)
     assert ds.threshold.dtype == np.float64
@@ -81,7 +80,6 @@ def test_thresholds_that_are_none_are_refused(task, wrong, match):
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("as_given", [int, float, np.int64, np.float32, lambda x: [x]])
-@pytest.mark.cases(1)
 def test_one_number_is_a_threshold_whether_whole_or_not(task, kind, as_given):
     whole_distances = (D * 1000).round().astype(int)
     ds = task(scores(whole_distances, kind=kind), thresholds=as_given(612))
@@ -195,7 +193,6 @@ def test_a_number_of_thresholds_where_scores_are_infinite_or_all_equal():
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "uint8"])
-@pytest.mark.cases(1)
 def test_the_first_threshold_counts_nothing_and_the_last_everything(task, kind, dtype):
     distances = (D * 255).astype(dtype) if dtype == "uint8" else D.astype(dtype)
     ds = task(scores(distances, kind=kind))
@@ -210,7 +207,6 @@ def test_the_first_threshold_counts_nothing_and_the_last_everything(task, kind, 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("infinite", [(INF,), (-INF,), (INF, -INF)])
-@pytest.mark.cases(1)
 def test_infinite_scores_add_the_infinite_threshold(task, kind, infinite):
     distances = D.copy()
     assert np.isfinite(task(scores(distances, kind=kind)).threshold).all()
@@ -261,7 +257,6 @@ def test_infinite_genuine_scores_add_the_infinite_threshold_too():
         [np.float32(x) for x in (-1e25, 1e-40, 0.0, -1e-40)],
     ],
 )
-@pytest.mark.cases(1)
 def test_scores_at_the_ends_of_the_floats_are_counted_like_any_other(impostors, kind):
     """The largest float is a common mark of a failed comparison."""
     dtype = np.array(impostors).dtype

@@ -37,20 +37,6 @@ def test_an_anchor_is_there_once(page):
     assert not [anchor for anchor, times in anchors.items() if times > 1]
 
 
-def test_the_pages_are_found():
-    assert {"README.md", "docs/definitions.md"} <= {str(page.relative_to(ROOT)) for page in PAGES}
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_rule_of_3_is_explained_on_one_page(page):
-    """Other pages of the site that state it link there; generated pages only name it."""
-    if page.parent != ROOT / "docs" or page.name in ("uncertainty.md", "variables.md", "api.md"):
-        return
-    text = prose(page)
-    if re.search(r"rules? of (3|three)\b", text):
-        assert "uncertainty.md#rules)" in text
-
-
 def test_rules_that_tests_name_are_in_contributing():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     sources = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("tests/**/*.py"))

@@ -73,7 +73,6 @@ each_kind_and_step = pytest.mark.parametrize(
 
 
 @each_kind_and_step
-@pytest.mark.cases(1)
 def test_each_system_has_the_rates_of_its_threshold(kind, step, tmp_path):
     """The second system is at its loosest threshold with at most the FAR of the first."""
     systems = two_systems(kind, step)
@@ -91,7 +90,6 @@ def test_each_system_has_the_rates_of_its_threshold(kind, step, tmp_path):
 
 
 @pytest.mark.parametrize(("people", "support"), [(100, ""), (30, "just "), (10, None)])
-@pytest.mark.cases(1)
 def test_a_page_is_at_the_smallest_far_that_the_people_support(people, support, tmp_path):
     """30 expected false accepts support a target, 3 just do; with fewer the page is at the EER."""
     scores = be.simulate(people, 3, random_state=1)
@@ -166,7 +164,6 @@ def test_a_page_is_at_the_threshold_that_is_given(kind, similarity, tmp_path):
 
 @each_kind
 @each_similarity
-@pytest.mark.cases(1)
 def test_a_page_is_at_the_only_threshold_of_a_result(kind, similarity, tmp_path):
     scores, threshold = whole_scores(kind, similarity)
     rates_at_threshold = be.verification(scores, thresholds=threshold)
@@ -175,7 +172,6 @@ def test_a_page_is_at_the_only_threshold_of_a_result(kind, similarity, tmp_path)
 
 @each_kind
 @pytest.mark.parametrize("similarity", [612, 350])
-@pytest.mark.cases(1)
 def test_a_page_begins_with_the_verdicts_on_promises(kind, similarity, tmp_path):
     scores, threshold = whole_scores(kind, similarity)
     promise = be.check_promise(scores, threshold, ["far=0.6", "frr=1e-9"])
@@ -218,7 +214,6 @@ def test_a_threshold_without_rates_is_said(tmp_path):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(1)
 def test_the_loosest_of_given_thresholds_is_that(kind, seed, tmp_path):
     scores = simulated_scores(seed, kind=kind)
     values = np.asarray(scores.values)

@@ -282,7 +282,6 @@ EXACT_SHARES = [k / 16 for k in range(1, 15)]
 
 
 @pytest.mark.parametrize("test_size", EXACT_SHARES)
-@pytest.mark.cases(1)
 def test_shares_are_those_of_scikit_learn(test_size):
     for samples, train_size in itertools.product((16, 30, 101), (None, *EXACT_SHARES)):
         options = {"test_size": test_size, "train_size": train_size}

@@ -41,7 +41,6 @@ def by_rule(scores, rule, thresholds=(0.5,)):
 @pytest.mark.parametrize("rule", ["ordered", "unordered", "first-impostors"])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i2"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(1)
 def test_the_pairs_of_a_rule(rule, dtype, kind):
     labels = ["b", "a", "b", "c", "a", "b", "d"]
     values = RNG.integers(0, 9, (7, 7)).astype(dtype)

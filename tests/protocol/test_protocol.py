@@ -140,7 +140,6 @@ def test_a_protocol_cannot_be_changed():
 
 
 @pytest.mark.parametrize("text", [CARD, *(ROOT.glob("protocols/*.toml"))], ids=str)
-@pytest.mark.cases(1)
 def test_a_protocol_travels(text):
     """A protocol goes to another process, and back to an equal card."""
     text = text if isinstance(text, str) else text.read_text(encoding="utf-8")

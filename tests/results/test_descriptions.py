@@ -55,9 +55,12 @@ def test_each_number_has_a_unit_and_texts_have_none(name):
 def test_each_variable_says_how_it_is_shown(name):
     places = dict.fromkeys(PLACES, 1)
     for dataset in datasets_of(name).values():
+        assert len({str(x).lower() for x in dataset.variables}) == len(dataset.variables)
+        assert {*map(type, dataset.attrs.values())} <= {str, int, float}
         for key, variable in dataset.variables.items():
             about = variable.attrs
             assert about.get("long_name"), key
+            assert {*map(type, about.values())} <= {str, int, float}, key
             label = about.get("label", "")
             assert about.get("detail", "") in (("", "verbose", "data") if label else ("data",)), key
             fields = {x for _, x, _, _ in string.Formatter().parse(label) if x}

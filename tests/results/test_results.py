@@ -12,7 +12,6 @@ import xarray as xr
 from optional import optional_import
 from reference import one_thread  # noqa: F401
 from result_messages import arguments, codes
-from study_cases import study_cases
 
 import bioeval as be
 from bioeval import protocol
@@ -44,6 +43,14 @@ def infinite() -> be.Scores:
     return be.Scores(values, scores().probe_labels)
 
 
+def queries() -> be.Scores:
+    """Six queries, four of enrolled people, seen by cameras."""
+    return be.Scores(
+        np.random.default_rng(0).random((6, 9)), list("aabbxy"), list("aaabbbccc"),
+        probe_meta={"camera": [1, 2] * 3}, gallery_meta={"camera": [1, 2, 3] * 3},
+    )  # fmt: skip
+
+
 def unenrolled() -> be.Scores:
     return be.Scores(np.ones((2, 3)), ["x", "y"], ["a", "a", "b"])
 
@@ -73,13 +80,14 @@ OF_TASKS: dict[str, Callable[[], xr.Dataset]] = {
     "closed expected": lambda: be.closed_set(infinite(), ties="expected", rank_unit="subject"),
     "closed unenrolled": lambda: be.closed_set(unenrolled(), unmated="skip"),
     "ranks": lambda: be.ranks(infinite()),
+    "re-identification": lambda: be.reid(queries(), per_query=True, rank_k=3, interval=DRAWN),
+    "GOM": lambda: be.gom(queries(), per_query=True, interval=DRAWN),
 }
-RESULTS = {**OF_TASKS, **study_cases("VARIABLES")}
 
 
 @functools.cache
 def result(name: str) -> xr.Dataset:
-    return RESULTS[name]()
+    return OF_TASKS[name]()
 
 
 each = pytest.mark.parametrize("name", OF_TASKS)
@@ -95,7 +103,7 @@ def attribute_types(ds: xr.Dataset) -> dict[tuple[str, str], type]:
     return types
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@each
 def test_every_variable_is_described_and_attributes_are_text_or_numbers(name):
     """CONTRIBUTING.md, "Rules", Variables: each variable has a meaning."""
     ds = result(name)
@@ -103,8 +111,7 @@ def test_every_variable_is_described_and_attributes_are_text_or_numbers(name):
         assert variable.attrs["long_name"], key
     lowered = [str(x).lower() for x in ds.variables]
     assert len(set(lowered)) == len(lowered), "names differ in more than case"
-    hidden = [x for x in ds.data_vars if hasattr(xr.Dataset, str(x))]
-    assert not hidden or name not in OF_TASKS, "methods of datasets"
+    assert not [x for x in ds.data_vars if hasattr(xr.Dataset, str(x))], "methods of datasets"
     for where, attrs in [("", ds.attrs), *((k, v.attrs) for k, v in ds.variables.items())]:
         for key, value in attrs.items():
             assert type(value) in (str, int, float), (where, key)
@@ -127,7 +134,6 @@ def test_a_result_says_where_it_comes_from(name):
 
 
 @each
-@pytest.mark.cases(1)
 def test_netcdf_keeps_a_result_as_it_is(name, tmp_path):
     """The constructor of xarray makes an equal result, although bioeval skips its checks."""
     ds = result(name)

@@ -32,7 +32,6 @@ def largest(scores):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(1)
 def test_its_best_value_over_all_thresholds(systems, kind, capsys):
     add_youden()
     scores = systems[0]

@@ -276,7 +276,6 @@ def test_verification_states_the_most_disjoint_pairs(seed, claimed):
 
 
 @pytest.mark.parametrize("interval", [None, "subject-bootstrap", "wilson"])
-@pytest.mark.cases(1)
 def test_intervals_do_not_change_the_units(interval):
     scores = be.simulate(20, 3, random_state=1)
     ds = be.verification(scores, interval=interval)
@@ -290,7 +289,6 @@ def test_intervals_do_not_change_the_units(interval):
 @pytest.mark.parametrize(
     ("impostors", "expected"), [("unenrolled", 2), ("leave-subject-out", 3), ("both", 5)]
 )
-@pytest.mark.cases(1)
 def test_identification_counts_the_people_of_each_role(impostors, expected):
     probes, gallery = ["a", "a", "b", "c", "x", "x", "y"], ["a", "b", "c", "d"]
     scores = be.Scores(np.arange(28.0).reshape(7, 4), probes, gallery)

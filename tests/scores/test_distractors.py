@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from study_cases import study_cases
+from study_calls import CALLS as STUDIES, TURNED
 
 import bioeval as be
 from bioeval.partition import Experiment
@@ -77,8 +77,8 @@ CALLS = {
     "judge_threshold": lambda s: be.judge_threshold(s, changed(s), "far=0.05", **LIMITS),
     "fuse": lambda s: be.verification(be.fuse(two_systems(s))),
     "check_data": lambda s: [x.check for x in be.check_data(s).findings],
-    **study_cases("CALLS"),
-    **study_cases("TURNED"),
+    **STUDIES,
+    **TURNED,
 }
 # These name the distractors, and have cards that count each label of the gallery once.
 del CALLS["explain"], CALLS["conventions"]

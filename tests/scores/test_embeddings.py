@@ -94,7 +94,6 @@ def test_equal_embeddings_are_at_distance_zero_exactly(metric, dtype):
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("given", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.cases(1)
 def test_near_pairs_keep_their_digits(metric, given, dtype):
     """At spreads of a thousandth to a ten millionth of the length, whole and streamed."""
     rng = np.random.default_rng(6)

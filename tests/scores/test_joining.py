@@ -1,7 +1,9 @@
 """Rows are joined by the names of templates: the true number, or an error, never another number.
 
-Every door of the package that takes a value for each template or pair is fed small worlds in every
-container of rows, with the twists of ``joined_worlds``; the truth is counted by names alone.
+Every door of the package that takes a value for each template or pair is fed small random worlds in
+every container of rows, with a twist: other orders, other spellings of the names, names that are
+missing or stand twice. The truth is counted by names alone (a world is a set of dictionaries whose
+keys are names, so that it has no order), or is what the door gives of plain arrays in order.
 """
 
 from __future__ import annotations
@@ -10,38 +12,18 @@ import dataclasses
 import itertools
 import math
 import random
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import h5py
-import joined_worlds
 import naive
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from joined_worlds import (
-    COLUMNS,
-    GRIDS,
-    TABLES,
-    TWISTS,
-    TWISTS_OF_NUMBERS,
-    WORDS_FOR_NAMES,
-    Case,
-    Name,
-    Numbers,
-    Outcome,
-    World,
-    as_array,
-    assert_true_or_refused,
-    counted,
-    drawn_world,
-    eer_of,
-    searched,
-    seed_of,
-    verified,
-)
 from named_arguments import refused
 from reference import one_thread  # noqa: F401
 from sklearn.preprocessing import FunctionTransformer
@@ -50,6 +32,594 @@ import bioeval as be
 
 #: What is said of small worlds as Python warnings is held by other tests.
 pytestmark = pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
+
+Name = Any  # a text or a whole number
+Numbers = dict[str, float]
+
+PEOPLE = ("ann", "bob", "cem", "dan", "eve", "fay")
+FEATURES = 5
+SPELLINGS = ("text", "numbers", "floats", "bytes", "paths", "mixed")
+#: Columns that name templates wherever metadata, tables of labels and systems have columns.
+WORDS_FOR_NAMES = (
+    "template", "name", "names", "image", "image_name", "file", "filename", "file_name", "path",
+    "img_path", "image_path", "image_id", "file_path", "img_name",
+)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------- worlds
+
+
+def eer_of(genuine: Sequence[float], impostor: Sequence[float]) -> float:
+    """EER of distances; NaN where a class has no attempt."""
+    if not genuine or not impostor:
+        return math.nan
+    return float(naive.eer(genuine, impostor, "distance").value)
+
+
+def counted(attempts: Iterable[tuple[bool, float]]) -> Numbers:
+    """How many attempts of each class there are, and their EER."""
+    scores: dict[bool, list[float]] = {True: [], False: []}
+    for is_genuine, distance in attempts:
+        scores[is_genuine].append(distance)
+    numbers = {"genuine": len(scores[True]), "impostor": len(scores[False])}
+    return numbers | {"eer": eer_of(scores[True], scores[False])}
+
+
+@dataclass(frozen=True)
+class World:
+    """Templates of a few people in five dimensions; every dictionary has their names as keys."""
+
+    subject: dict[Name, str]
+    session: dict[Name, int]
+    point: dict[Name, tuple[float, ...]]
+    probes: tuple[Name, ...]
+    gallery: tuple[Name, ...]
+
+    @property
+    def is_square(self) -> bool:
+        return self.probes == self.gallery
+
+    def distance(self, probe: Name, template: Name) -> float:
+        return math.dist(self.point[probe], self.point[template])
+
+    def is_genuine(self, probe: Name, template: Name) -> bool:
+        return self.subject[probe] == self.subject[template]
+
+    def comparisons(self) -> list[tuple[Name, Name]]:
+        """All probes with all templates of the gallery but themselves."""
+        return [(p, g) for p in self.probes for g in self.gallery if p != g]
+
+    def attempts(
+        self, is_left_out: Callable[[Name, Name], bool] = lambda p, g: False
+    ) -> list[tuple[Name, Name]]:
+        return [(p, g) for p, g in self.comparisons() if not is_left_out(p, g)]
+
+    def verified(
+        self,
+        is_left_out: Callable[[Name, Name], bool] = lambda p, g: False,
+        distance: Callable[[Name, Name], float] | None = None,
+    ) -> Numbers:
+        """Numbers of verification of all attempts that are not left out."""
+        score = distance or self.distance
+        return counted((self.is_genuine(p, g), score(p, g)) for p, g in self.attempts(is_left_out))
+
+    @property
+    def threshold(self) -> float:
+        """A distance that accepts about a third of all comparisons, and is no score."""
+        distances = sorted({self.distance(p, g) for p, g in self.comparisons()})
+        third = len(distances) // 3
+        return (distances[third] + distances[third + 1]) / 2
+
+    def order(self, query: Name) -> list[Name]:
+        """The gallery without the query, nearest first."""
+        other_templates = [g for g in self.gallery if g != query]
+        return sorted(other_templates, key=lambda g: self.distance(query, g))
+
+    def searched(self) -> Numbers:
+        """Rank 1 and mAP of the queries with a match."""
+        first, precisions = [], []
+        for query in self.probes:
+            matches = [self.is_genuine(query, g) for g in self.order(query)]
+            if any(matches):
+                first.append(matches[0])
+                hits = [rank for rank, match in enumerate(matches, start=1) if match]
+                precisions.append(sum(k / rank for k, rank in enumerate(hits, 1)) / len(hits))
+        queries = len(first)
+        means = {"rank 1": sum(first) / queries, "mAP": sum(precisions) / queries}
+        return {"queries": queries} | means
+
+
+def drawn_world(seed: int, layout: str = "square", naming: str = "any") -> World:
+    """Draw 12 to 30 templates of 4 to 6 people: as both sides, or as two sets of templates.
+
+    Names are files, words, whole numbers, or a mixture. The numbers of rows are ``"0..n-1"`` in any
+    order, ``"in order"``, or those of some rows of a larger table, ``"with gaps"``. Of overlapping
+    sides names are no numbers, which never say that two templates are one.
+    """
+    rng = random.Random(seed)
+    people = PEOPLE[: rng.randint(4, 6)]
+    owners = [person for person in people for _ in range(rng.randint(3, 5))]
+    rng.shuffle(owners)
+    numbers = rng.sample(range(100, 1000), len(owners))
+    kinds = ("files", "words", "mixed" if layout == "overlapping" else "numbers", "mixed")
+    kind_of_names = rng.choice(kinds) if naming == "any" else naming
+    names: list[Name] = []
+    for i, (person, number) in enumerate(zip(owners, numbers, strict=True)):
+        file = f"{person[0]}/{number}.png"
+        of_kind = {
+            "files": file, "words": f"{person}_{number}", "numbers": number,
+            "mixed": (file, number)[i % 2], "0..n-1": i, "in order": i, "with gaps": i + i // 4,
+        }  # fmt: skip
+        names.append(of_kind[kind_of_names])
+    centre = {person: [rng.gauss(0, 1) for _ in range(FEATURES)] for person in people}
+    point = {
+        name: tuple(rng.gauss(x, 0.9) for x in centre[person])
+        for name, person in zip(names, owners, strict=True)
+    }
+    subject = dict(zip(names, owners, strict=True))
+    session = {name: rng.randint(1, 2) for name in names}
+    if naming != "in order":
+        rng.shuffle(names)
+    third = len(names) // 3
+    sides = {
+        "square": (names, names),
+        "disjoint": (names[:third], names[third:]),
+        "overlapping": (names[: 2 * third], names[third:]),
+    }
+    probes, gallery = map(tuple, sides[layout])
+    return World(subject, session, point, probes, gallery)
+
+
+# ------------------------------------------------------------------------------- names
+
+
+def spelled(name: Name, spelling: str) -> Any:
+    """Write a name in another type with the same meaning; a text is no number in any spelling."""
+    if spelling == "bytes":
+        return str(name).encode()
+    if spelling == "paths":
+        return PurePosixPath(str(name))
+    if isinstance(name, str):
+        return np.str_(name) if spelling == "numbers" else name
+    return {"text": str, "floats": float, "numbers": int}[spelling](name)
+
+
+def same_text(name: Any) -> str:
+    """The text that all spellings of a name have in common."""
+    if isinstance(name, bytes):
+        return name.decode()
+    return str(int(name)) if isinstance(name, float) else str(name)
+
+
+def respelled(names: Sequence[Name | None], spelling: str, rng: random.Random) -> list[Any]:
+    """Write all names in a spelling, or each name in a random spelling; None stays."""
+    chosen_spellings = [
+        rng.choice(SPELLINGS[:-1]) if spelling == "mixed" else spelling for _ in names
+    ]
+    return [
+        None if x is None else spelled(x, how)
+        for x, how in zip(names, chosen_spellings, strict=True)
+    ]
+
+
+def as_array(values: Sequence[Any]) -> np.ndarray:
+    """One dimension of objects, or of texts, numbers or bytes where all are alike."""
+    kinds = {type(x) for x in values}
+    if kinds in ({str}, {int}, {float}, {bytes}, {bool}):
+        return np.array(values)
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+# ------------------------------------------------------------------------------- twists
+
+
+class Line(NamedTuple):
+    """A row of what is joined: its name, and the template whose value it has."""
+
+    name: Name | None
+    of: Name
+
+
+@dataclass(frozen=True)
+class Twist:
+    """What is done to the rows of what is joined, and what must come of it."""
+
+    rows: Callable[[list[Name], random.Random], list[Line]]
+    expected: str  # "equal", "refused", "equal or refused"
+    is_respelled: bool = False
+    scores_have_names: bool = True
+    has_names: bool = True  # what is joined
+    naming: str = "any"  # of the world
+    #: How the names of scores, and of what is joined, are written where they number the rows.
+    written: tuple[Callable[[Name], Any], Callable[[Name], Any]] | None = None
+
+
+def lines_of(names: Iterable[Name]) -> list[Line]:
+    return [Line(name, name) for name in names]
+
+
+def in_order(names: list[Name], rng: random.Random) -> list[Line]:
+    return lines_of(names)
+
+
+def in_another_order(names: list[Name], rng: random.Random) -> list[Line]:
+    return lines_of(rng.sample(names, len(names)))
+
+
+def with_more_than_needed(names: list[Name], rng: random.Random) -> list[Line]:
+    further_lines = [Line(f"none/{i}.png", of) for i, of in enumerate(rng.sample(names, 3))]
+    lines = lines_of(names) + further_lines
+    return rng.sample(lines, len(lines))
+
+
+def without_one(names: list[Name], rng: random.Random) -> list[Line]:
+    return in_another_order(names, rng)[1:]
+
+
+def with_one_unnamed(names: list[Name], rng: random.Random) -> list[Line]:
+    lines = in_another_order(names, rng)
+    lines[1] = Line(None, lines[1].of)
+    return lines
+
+
+def with_one_doubled(names: list[Name], rng: random.Random) -> list[Line]:
+    """A further row has the name of the first row and the value of another template."""
+    lines = in_another_order(names, rng)
+    lines.insert(rng.randrange(len(lines)), Line(lines[0].name, lines[-1].of))
+    return lines
+
+
+def with_one_in_place_of_another(names: list[Name], rng: random.Random) -> list[Line]:
+    """As many rows as needed, but a name stands twice and another name is missing."""
+    lines = in_another_order(names, rng)
+    lines[1] = Line(lines[0].name, lines[1].of)
+    return lines
+
+
+def with_other_names(names: list[Name], rng: random.Random) -> list[Line]:
+    """Leading zeros, and another folder, are other names."""
+    lines = in_another_order(names, rng)
+    return [
+        Line(f"0{x.name}" if isinstance(x.name, int) else f"other/{x.name}", x.of) for x in lines
+    ]
+
+
+def numbered_in_another_order(names: list[Name], rng: random.Random) -> list[Line]:
+    first = rng.choice((0, 1))
+    numbers = rng.sample(range(first, first + len(names)), len(names))
+    if numbers == sorted(numbers):
+        numbers.reverse()
+    return [Line(number, of) for number, of in zip(numbers, names, strict=True)]
+
+
+def by_number(names: list[Name], rng: random.Random) -> list[Line]:
+    """As of a table of all rows, of which the scores have some."""
+    numbers = range(max(names) + 1)
+    return [Line(i, i if i in names else rng.choice(names)) for i in numbers]
+
+
+def with_rows_behind(names: list[Name], rng: random.Random) -> list[Line]:
+    return lines_of(names) + [Line(len(names) + i, names[i]) for i in range(3)]
+
+
+def numbered_anew(names: list[Name], rng: random.Random) -> list[Line]:
+    return [Line(i, of) for i, of in enumerate(names)]
+
+
+def anything(names: list[Name], rng: random.Random) -> list[Line]:
+    """A mixture: perhaps other orders, rows that are missing, unnamed, doubled, or more."""
+    twists = [in_another_order, with_more_than_needed, without_one, with_one_unnamed,
+              with_one_doubled, with_one_in_place_of_another]  # fmt: skip
+    lines = rng.choice(twists)(names, rng)
+    if rng.random() < 0.3:
+        del lines[rng.randrange(len(lines))]
+    if rng.random() < 0.3:
+        place = rng.randrange(len(lines))
+        lines[place] = Line(rng.choice([None, *names]), lines[place].of)
+    return lines
+
+
+TWISTS = {
+    "in order": Twist(in_order, "equal"),
+    "in another order": Twist(in_another_order, "equal"),
+    "more than needed": Twist(with_more_than_needed, "equal"),
+    "spelled otherwise": Twist(in_another_order, "equal", is_respelled=True),
+    "0 to n-1 on both sides": Twist(in_another_order, "equal", naming="0..n-1"),
+    "one is missing": Twist(without_one, "refused"),
+    "one has no name": Twist(with_one_unnamed, "refused"),
+    "one stands twice": Twist(with_one_doubled, "refused"),
+    "one for another": Twist(with_one_in_place_of_another, "refused"),
+    "other names": Twist(with_other_names, "refused"),
+    "anything 1": Twist(anything, "equal or refused", is_respelled=True),
+    "anything 2": Twist(anything, "equal or refused"),
+    "no names of scores": Twist(in_order, "equal", scores_have_names=False),
+    "no names of scores, numbers in another order": Twist(
+        numbered_in_another_order, "equal", scores_have_names=False
+    ),
+}
+
+
+def as_date(number: int) -> pd.Timestamp:
+    return pd.Timestamp("2020-01-01") + pd.Timedelta(number, unit="D")
+
+
+#: Rows that have numbers, as the index of pandas, or keys in place of numbers.
+TWISTS_OF_NUMBERS = {
+    "values by number": Twist(by_number, "equal", naming="0..n-1"),
+    "values of more rows": Twist(by_number, "equal", naming="with gaps"),
+    "numbered anew": Twist(numbered_anew, "refused", naming="with gaps"),
+    "values of rows behind": Twist(with_rows_behind, "refused", naming="in order"),
+    "values of a part": Twist(without_one, "refused", naming="0..n-1"),
+    "an array beside numbers": Twist(in_order, "equal", has_names=False, naming="with gaps"),
+    "numbers beside an array": Twist(
+        in_order, "equal", scores_have_names=False, naming="with gaps"
+    ),
+    "an array beside names": Twist(in_order, "equal", has_names=False, naming="words"),
+    "a count beside names": Twist(numbered_anew, "equal", naming="words"),
+    "numerals": Twist(in_another_order, "equal", naming="0..n-1", written=(str, int)),
+    "dates": Twist(in_another_order, "equal", naming="0..n-1", written=(as_date, as_date)),
+    "two levels": Twist(
+        in_another_order, "equal", naming="0..n-1", written=(lambda i: (i % 3, i),) * 2
+    ),
+    "numbers that repeat": Twist(
+        in_order, "equal", naming="in order", written=(lambda i: i // 2,) * 2
+    ),
+}
+TWISTS |= TWISTS_OF_NUMBERS
+#: Of systems, what one of them lacks is left out of all.
+TWISTS_OF_SYSTEMS = {
+    **TWISTS,
+    "one is missing": Twist(without_one, "equal"),
+    "one has no name": Twist(with_one_unnamed, "equal or refused"),
+    "values of a part": Twist(without_one, "equal", naming="0..n-1"),
+}
+
+
+# ------------------------------------------------------------------------------- containers
+
+COLUMNS = ("series", "xarray")
+TABLES = (
+    "dict of series", "dict of arrays with coordinates", "frame with index", "frame with names",
+    "dict with names",
+)  # fmt: skip
+GRIDS = ("frame", "xarray")
+
+
+def column(container: str, names: Sequence[Any], values: Sequence[Any]) -> Any:
+    """One value for each name; a plain array has no names."""
+    if container == "plain":
+        return as_array(values)
+    if container == "series":
+        return pd.Series(list(values), index=pd.Index(as_array(names)))
+    assert container == "xarray"
+    return xr.DataArray(as_array(values), {"template": as_array(names)}, ["template"])
+
+
+def rows_of(container: str, names: Sequence[Any], values: Any, dim: str = "column") -> Any:
+    """A row of values for each name."""
+    if container in ("frame", "series"):
+        return pd.DataFrame(values, index=pd.Index(as_array(names)))
+    if container == "plain":
+        return np.asarray(values)
+    return xr.DataArray(values, {"template": as_array(names)}, ["template", dim])
+
+
+def table(
+    container: str, names: Sequence[Any], columns: Mapping[str, Sequence[Any]], word: str
+) -> Any:
+    """Several columns; the last two containers have the names in a column `word`."""
+    if container == "plain":
+        return dict(columns)
+    if container == "dict of series":
+        return {key: column("series", names, values) for key, values in columns.items()}
+    if container == "dict of arrays with coordinates":
+        return {key: column("xarray", names, values) for key, values in columns.items()}
+    if container == "frame with index":
+        return pd.DataFrame(dict(columns), index=pd.Index(as_array(names)))
+    with_names = {word: list(names), **{key: list(x) for key, x in columns.items()}}
+    if container == "frame with names":
+        return pd.DataFrame(with_names)
+    assert container == "dict with names"
+    return with_names
+
+
+def grid(
+    container: str, rows: Sequence[Any], columns: Sequence[Any], values: Any, dtype: Any = None
+) -> Any:
+    """A value for each pair of a row and a column."""
+    values = np.array(values, dtype=dtype)
+    if container == "plain":
+        return values
+    if container == "frame":
+        return pd.DataFrame(values, pd.Index(as_array(rows)), pd.Index(as_array(columns)))
+    assert container == "xarray"
+    names = {"probe": as_array(rows), "gallery": as_array(columns)}
+    return xr.DataArray(values, names, ["probe", "gallery"])
+
+
+# ------------------------------------------------------------------------------- cases
+
+
+@dataclass
+class Case:
+    """A world that is fed to a call; what is joined there is in a container, with a twist."""
+
+    world: World
+    container: str
+    twist: Twist
+    seed: int
+    folder: Path
+    naming_of_scores: str = field(init=False)
+    spelling: str = field(init=False)
+    word: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rng = random.Random(self.seed)
+        self.values = random.Random(self.seed)  # of what is drawn for templates, whatever the twist
+        self.naming_of_scores = "frame" if self.twist.written else self.rng.choice(GRIDS)
+        if not self.twist.has_names:
+            self.container = "plain"
+        self.spelling = self.rng.choice(SPELLINGS if self.twist.is_respelled else SPELLINGS[:1])
+        self.word = self.rng.choice(WORDS_FOR_NAMES)
+
+    def file(self, name: str) -> Path:
+        return self.folder / name
+
+    # What is joined.
+
+    def twisted(self, names: Sequence[Name]) -> tuple[list[Any], list[Name]]:
+        """The names of the twisted rows as they are spelled, and the templates of their values."""
+        lines = self.twist.rows(list(names), self.rng)
+        names_of_lines = [line.name for line in lines]
+        if self.twist.is_respelled:
+            names_of_lines = respelled(names_of_lines, self.rng.choice(SPELLINGS), self.rng)
+        if self.twist.written:
+            names_of_lines = [self.twist.written[1](x) for x in names_of_lines]
+        return names_of_lines, [line.of for line in lines]
+
+    def other_order(self, names: Sequence[Name]) -> list[Name]:
+        """The order of the side that is not twisted: a random order, unless rows are in order."""
+        is_in_order = self.twist.rows in (in_order, numbered_anew, with_rows_behind)
+        is_in_order |= not self.twist.scores_have_names
+        return list(names) if is_in_order else self.rng.sample(list(names), len(names))
+
+    def column(self, value: Mapping[Name, Any], names: Sequence[Name]) -> Any:
+        """A value for each name, twisted."""
+        fed, of = self.twisted(names)
+        return column(self.container, fed, [value[x] for x in of])
+
+    def table(self, names: Sequence[Name], **columns: Mapping[Name, Any]) -> Any:
+        """Columns of values for each name, twisted."""
+        fed, of = self.twisted(names)
+        values = {key: [value[x] for x in of] for key, value in columns.items()}
+        return table(self.container, fed, values, self.word)
+
+    def grid(self, value: Callable[[Name, Name], Any], dtype: Any = None) -> Any:
+        """A value for each probe and template of the gallery; a single side is twisted."""
+        sides = [self.world.probes, self.world.gallery]
+        twisted_side = self.rng.randrange(2)
+        fed, of = [], []
+        for i, names in enumerate(sides):
+            if i == twisted_side:
+                names_of_side, templates = self.twisted(names)
+            else:
+                names_of_side = templates = self.other_order(names)
+                if self.twist.written:
+                    names_of_side = [self.twist.written[1](x) for x in templates]
+            fed.append(names_of_side)
+            of.append(templates)
+        values = [[value(p, g) for g in of[1]] for p in of[0]]
+        return grid(self.container, *fed, values, dtype)
+
+    # What it is joined to.
+
+    def names(self, names: Sequence[Name]) -> list[Any]:
+        if self.twist.written:
+            return [self.twist.written[0](x) for x in names]
+        return respelled(names, self.spelling, self.rng) if self.twist.is_respelled else list(names)
+
+    def matrix(self) -> Any:
+        """All distances, with the names of both sides unless the twist takes them away."""
+        world = self.world
+        values = np.array([[world.distance(p, g) for g in world.gallery] for p in world.probes])
+        if not self.twist.scores_have_names:
+            return values
+        probes = self.names(world.probes)
+        gallery = probes if world.is_square else self.names(world.gallery)
+        return grid(self.naming_of_scores, probes, gallery, values)
+
+    def points(self, names: Sequence[Name]) -> Any:
+        """Embeddings of templates, with names unless the twist takes them away."""
+        values = np.array([self.world.point[x] for x in names])
+        if not self.twist.scores_have_names:
+            return values
+        return rows_of(self.naming_of_scores, self.names(names), values, "feature")
+
+    def labels(self) -> list[list[str]]:
+        """Plain labels, in the order of the scores: of both sides where they are two."""
+        sides = [self.world.probes] if self.world.is_square else [self.world.probes,
+                                                                  self.world.gallery]  # fmt: skip
+        return [[self.world.subject[x] for x in side] for side in sides]
+
+    def scores(self, **options: Any) -> be.Scores:
+        """The scores with their labels, before anything is joined."""
+        return be.Scores(self.matrix(), *self.labels(), **options)
+
+    def embedded(self, people: Any = None, **options: Any) -> be.Scores:
+        """The scores of embeddings, of probes of these people."""
+        sides = [self.points(self.world.probes), self.labels()[0] if people is None else people]
+        if not self.world.is_square:
+            sides += [self.points(self.world.gallery), self.labels()[1]]
+        return be.Scores.from_embeddings(*sides, metric="l2", **options)
+
+
+# ------------------------------------------------------------------------------- outcomes
+
+
+class Outcome(NamedTuple):
+    """What a call gave: its result, its numbers, and those of the world if they are not `plain`."""
+
+    result: Any
+    numbers: Numbers
+    truth: Numbers | None = None
+
+
+def assert_true(outcome: Outcome, truth: Numbers) -> None:
+    right = pytest.approx(truth, rel=1e-6, abs=1e-9, nan_ok=True)
+    assert outcome.numbers == right, f"ANOTHER NUMBER: {outcome.numbers}, right {truth}"
+
+
+def assert_true_or_refused(feed: Callable[[Case], Outcome], case: Case) -> None:
+    """Hold a call to the world: its true numbers, or an error of the data, as the twist says.
+
+    True are the numbers that the call states of plain arrays in the order of the scores.
+    """
+    twist = case.twist
+    try:
+        outcome = feed(case)
+    except be.DataError as error:
+        assert twist.expected != "equal", f"REFUSED: {error}"
+        return
+    truth = outcome.truth
+    if truth is None:  # a template on both sides is known by its names
+        is_on_both = not case.world.is_square and {*case.world.probes} & {*case.world.gallery}
+        plain = Twist(in_order, "equal", scores_have_names=bool(is_on_both), has_names=False)
+        truth = feed(Case(case.world, "plain", plain, case.seed, case.folder)).numbers
+    assert_true(outcome, truth)
+    assert twist.expected != "refused", f"TAKEN: {outcome.numbers}, expected an error"
+    is_in_order = not (twist.scores_have_names and twist.has_names) or twist.rows is numbered_anew
+    if is_in_order and hasattr(outcome.result, "attrs"):
+        said = {message.code for message in be.messages(outcome.result)}
+        assert "taken-in-order" in said, "SILENT: names on one side only, in order"
+
+
+def seed_of(*parts: str) -> int:
+    return zlib.crc32(" ".join(parts).encode())
+
+
+def verified(scores: Any, **options: Any) -> Outcome:
+    """The result of verification, and its numbers."""
+    result = be.verification(scores, **options)
+    numbers = {x: int(result[f"{x}_attempts"]) for x in ("genuine", "impostor")}
+    return Outcome(result, numbers | {"eer": float(result.eer)})
+
+
+def counts_of(result: Any) -> Outcome:
+    """All counts of errors and of attempts of a result."""
+    names = [x for x in ("fr", "fa", "genuine_attempts", "impostor_attempts") if x in result]
+    counts = {f"{x} {k}": float(n) for x in names for k, n in enumerate(result[x].values.ravel())}
+    return Outcome(result, counts)
+
+
+def searched(scores: Any, depth: int | None = None, convention: str = "vehicleid") -> Outcome:
+    """The result of re-identification, without any camera, and its numbers."""
+    result = be.reid(scores, convention)
+    numbers = {"queries": int(result.queries), "rank 1": float(result.cmc.sel(rank=1))}
+    last = result.mean_ap if depth is None else result.cmc.sel(rank=depth)
+    return Outcome(result, numbers | {"mAP" if depth is None else f"rank {depth}": float(last)})
+
 
 SQUARE, DISJOINT, OVERLAPPING = "square", "disjoint", "overlapping"
 SIDES = (DISJOINT, OVERLAPPING)
@@ -85,7 +655,7 @@ def door(
     return entered
 
 
-def applies(door: Door, container: str, twist: joined_worlds.Twist) -> bool:
+def applies(door: Door, container: str, twist: Twist) -> bool:
     if twist in TWISTS_OF_NUMBERS.values():
         is_written_in_pandas = container in ("series", "frame", "dict of series")
         others = ("xarray", "dict of arrays with coordinates", "frame with index")
@@ -100,78 +670,64 @@ def applies(door: Door, container: str, twist: joined_worlds.Twist) -> bool:
     return True
 
 
-def other_side(case: Case, value: dict[Name, Any]) -> tuple[list[Any], ...]:
-    """A plain list of the values of the gallery, or nothing where both sides are equal."""
-    return () if case.world.is_square else ([value[g] for g in case.world.gallery],)
-
-
 # Scores and embeddings.
 
 
 @door(*COLUMNS)
 def labels(case: Case) -> Outcome:
-    world = case.world
-    fed = case.column(world.subject, world.probes)
-    scores = be.Scores(case.matrix(), fed, *other_side(case, world.subject))
-    return Outcome(*verified(scores), world.verified())
+    fed = case.column(case.world.subject, case.world.probes)
+    return verified(be.Scores(case.matrix(), fed, *case.labels()[1:]))
 
 
 @door(*COLUMNS, layouts=SIDES)
 def gallery_labels(case: Case) -> Outcome:
-    world = case.world
-    fed = case.column(world.subject, world.gallery)
-    scores = be.Scores(case.matrix(), [world.subject[p] for p in world.probes], fed)
-    return Outcome(*verified(scores), world.verified())
+    fed = case.column(case.world.subject, case.world.gallery)
+    return verified(be.Scores(case.matrix(), case.labels()[0], fed))
 
 
 def sessions(case: Case, side: str) -> dict[str, Any]:
-    """Sessions of both sides; the sessions of one side are joined by names."""
+    """Sessions of both sides, which are excluded; those of one side are joined by names."""
     world = case.world
-    if world.is_square:
-        return {"probe_meta": case.table(world.probes, session=world.session)}
     names = {"probe_meta": world.probes, "gallery_meta": world.gallery}
     plain = {key: {"session": [world.session[x] for x in names[key]]} for key in names}
-    return plain | {side: case.table(names[side], session=world.session)}
+    given = plain | {side: case.table(names[side], session=world.session)}
+    if world.is_square:
+        del given["gallery_meta"]
+    return given | {"exclude": ["session"]}
 
 
 @door(*TABLES)
 def probe_meta(case: Case) -> Outcome:
-    scores = case.scores(exclude=["session"], **sessions(case, "probe_meta"))
-    return Outcome(*verified(scores), case.world.verified(case.world.is_same_session))
+    return verified(case.scores(**sessions(case, "probe_meta")))
 
 
 @door(*TABLES, layouts=SIDES)
 def gallery_meta(case: Case) -> Outcome:
-    scores = case.scores(exclude=["session"], **sessions(case, "gallery_meta"))
-    return Outcome(*verified(scores), case.world.verified(case.world.is_same_session))
+    return verified(case.scores(**sessions(case, "gallery_meta")))
 
 
 def kept_comparisons(case: Case) -> dict[tuple[Name, Name], bool]:
-    world = case.world
-    all_pairs = itertools.product(world.probes, world.gallery)
-    return {pair: pair[0] != pair[1] and case.rng.random() < 0.7 for pair in all_pairs}
+    all_pairs = itertools.product(case.world.probes, case.world.gallery)
+    return {pair: pair[0] != pair[1] and case.values.random() < 0.7 for pair in all_pairs}
 
 
 @door(*GRIDS)
 def mask(case: Case) -> Outcome:
     is_kept = kept_comparisons(case)
-    scores = case.scores(mask=case.grid(lambda p, g: is_kept[p, g], dtype=bool))
-    return Outcome(*verified(scores), case.world.verified(lambda p, g: not is_kept[p, g]))
+    return verified(case.scores(mask=case.grid(lambda p, g: is_kept[p, g], dtype=bool)))
 
 
 @door(*GRIDS)
 def mask_without_labels(case: Case) -> Outcome:
     is_kept, world = kept_comparisons(case), case.world
     marks = case.grid(lambda p, g: is_kept[p, g] * (1 + world.is_genuine(p, g)), dtype=int)
-    scores = be.Scores(case.matrix(), mask=marks)
-    return Outcome(*verified(scores), world.verified(lambda p, g: not is_kept[p, g]))
+    return verified(be.Scores(case.matrix(), mask=marks))
 
 
 @door(*GRIDS)
 def with_mask(case: Case) -> Outcome:
     is_kept = kept_comparisons(case)
-    scores = case.scores().with_mask(case.grid(lambda p, g: is_kept[p, g], dtype=bool))
-    return Outcome(*verified(scores), case.world.verified(lambda p, g: not is_kept[p, g]))
+    return verified(case.scores().with_mask(case.grid(lambda p, g: is_kept[p, g], dtype=bool)))
 
 
 def city_block(world: World) -> Callable[[Name, Name], float]:
@@ -186,78 +742,42 @@ def city_block(world: World) -> Callable[[Name, Name], float]:
 
 @door(*GRIDS)
 def with_values(case: Case) -> Outcome:
-    distance = city_block(case.world)
-    scores = case.scores().with_values(case.grid(distance), "distance")
-    return Outcome(*verified(scores), case.world.verified(distance=distance))
+    return verified(case.scores().with_values(case.grid(city_block(case.world)), "distance"))
 
 
 @door(*COLUMNS)
 def select(case: Case) -> Outcome:
-    world = case.world
-    is_taken = {name: case.rng.random() < 0.7 for name in world.subject}
-    fed = case.column(is_taken, world.probes)
-    if world.is_square:
-        scores = case.scores().select(fed)
-        truth = world.verified(lambda p, g: not (is_taken[p] and is_taken[g]))
-    else:
-        scores = case.scores().select(probes=fed)
-        truth = world.verified(lambda p, g: not is_taken[p])
-    return Outcome(*verified(scores), truth)
+    is_taken = {name: case.values.random() < 0.7 for name in case.world.subject}
+    fed = case.column(is_taken, case.world.probes)
+    scores = case.scores()
+    return verified(scores.select(fed) if case.world.is_square else scores.select(probes=fed))
 
 
 @door(*GRIDS)
 def mask_of_embeddings(case: Case) -> Outcome:
-    is_kept, world = kept_comparisons(case), case.world
-    sides: list[Any] = []
-    for names in [world.probes] if world.is_square else [world.probes, world.gallery]:
-        sides += [case.points(names), [world.subject[x] for x in names]]
-    marks = case.grid(lambda p, g: is_kept[p, g], dtype=bool)
-    scores = be.Scores.from_embeddings(*sides, metric="l2", mask=marks)
-    return Outcome(*verified(scores), world.verified(lambda p, g: not is_kept[p, g]))
+    is_kept = kept_comparisons(case)
+    return verified(case.embedded(mask=case.grid(lambda p, g: is_kept[p, g], dtype=bool)))
 
 
 @door(*COLUMNS)
 def labels_of_embeddings(case: Case) -> Outcome:
-    world = case.world
-    gallery = () if world.is_square else (case.points(world.gallery),)
-    fed = case.column(world.subject, world.probes)
-    sides = (case.points(world.probes), fed, *gallery, *other_side(case, world.subject))
-    return Outcome(*verified(be.Scores.from_embeddings(*sides, metric="l2")), world.verified())
+    return verified(case.embedded(case.column(case.world.subject, case.world.probes)))
 
 
 @door(*TABLES)
 def metadata_of_embeddings(case: Case) -> Outcome:
-    world = case.world
-    sides: list[Any] = []
-    for names in [world.probes] if world.is_square else [world.probes, world.gallery]:
-        sides += [case.points(names), [world.subject[x] for x in names]]
-    options = {"metric": "l2", "exclude": ["session"]} | sessions(case, "probe_meta")
-    scores = be.Scores.from_embeddings(*sides, **options)
-    return Outcome(*verified(scores), world.verified(world.is_same_session))
+    return verified(case.embedded(**sessions(case, "probe_meta")))
 
 
 @door(*TABLES, layouts=[SQUARE])
 def average(case: Case) -> Outcome:
     """Clips of two or three templates of one person become one template each."""
-    world = case.world
-    clip, of_subject = {}, {}
-    for name, subject in world.subject.items():
-        of_subject[subject] = of_subject.get(subject, 0) + 1
+    clip, of_subject = {}, dict.fromkeys(case.world.subject.values(), 0)
+    for name, subject in case.world.subject.items():
+        of_subject[subject] += 1
         clip[name] = f"{subject}, clip {of_subject[subject] % 2}"
-    people = [world.subject[x] for x in world.probes]
-    scores = be.Scores.from_embeddings(
-        case.points(world.probes), people, metric="l2", average=["clip"],
-        probe_meta=case.table(world.probes, clip=clip),
-    )  # fmt: skip
-    mean = {
-        one: np.mean([world.point[x] for x in clip if clip[x] == one], axis=0)
-        for one in clip.values()
-    }
-    who_of = {clip[x]: world.subject[x] for x in clip}
-    truth = counted(
-        (who_of[a] == who_of[b], math.dist(mean[a], mean[b])) for a in mean for b in mean if a != b
-    )
-    return Outcome(*verified(scores), truth)
+    meta = case.table(case.world.probes, clip=clip)
+    return verified(case.embedded(average=["clip"], probe_meta=meta))
 
 
 # Lists of pairs: each line has a name.
@@ -267,88 +787,78 @@ class Lines:
     """Lines of a list of pairs, which have names of their own in another order."""
 
     def __init__(self, case: Case, self_lines: int = 0):
-        world, rng = case.world, case.rng
-        pairs = rng.sample(world.comparisons(), min(60, len(world.comparisons())))
-        pairs += [(x, x) for x in rng.sample(world.gallery, self_lines)]
+        world = case.world
+        pairs = case.values.sample(world.comparisons(), min(60, len(world.comparisons())))
+        pairs += [(x, x) for x in case.values.sample(world.gallery, self_lines)]
         numbers: list[Name] = list(range(len(pairs)))
         if case.twist.naming in ("any", "words"):
             numbers = [f"trial {i}" for i in numbers]
         elif case.twist.naming == "with gaps":
             numbers = [i + i // 4 for i in numbers]
         if case.twist.naming != "in order":
-            rng.shuffle(numbers)
+            case.rng.shuffle(numbers)
         self.case = case
         self.pair = dict(zip(numbers, pairs, strict=True))
         self.names = list(self.pair)
         self.genuine = {line: world.is_genuine(*pair) for line, pair in self.pair.items()}
 
-    def scores(self) -> Any:
+    def distances(self) -> Any:
         """The distances, with the names of the lines unless the twist takes them away."""
         case = self.case
         values = [case.world.distance(*self.pair[line]) for line in self.names]
         if not case.twist.scores_have_names:
             return values
-        return joined_worlds.column("series", case.names(self.names), values)
+        return column("series", case.names(self.names), values)
 
-    def plain(self) -> list[bool]:
-        return [self.genuine[line] for line in self.names]
+    def scores(self, **options: Any) -> be.Scores:
+        genuine = [self.genuine[line] for line in self.names]
+        return be.Scores.from_pairs(self.distances(), genuine, **options)
+
+    def drawn(self, values: Sequence[Any]) -> Any:
+        """A drawn value for each line, twisted."""
+        of_line = {line: self.case.values.choice(values) for line in self.names}
+        return self.case.column(of_line, self.names)
 
     def of_both_templates(self, value: dict[Name, Any]) -> Any:
         """The values of both templates of each line, twisted."""
         names, line_order = self.case.twisted(self.names)
         values = np.array([[value[x] for x in self.pair[line]] for line in line_order])
-        return joined_worlds.rows_of(self.case.container, names, values)
-
-    def attempts(self) -> Numbers:
-        world = self.case.world
-        attempts = [(self.genuine[x], world.distance(*pair)) for x, pair in self.pair.items()
-                    if pair[0] != pair[1]]  # fmt: skip
-        return counted(attempts)
+        return rows_of(self.case.container, names, values)
 
 
 @door(*COLUMNS)
 def genuine_of_pairs(case: Case) -> Outcome:
     lines = Lines(case)
-    scores = be.Scores.from_pairs(lines.scores(), case.column(lines.genuine, lines.names))
-    return Outcome(*verified(scores), lines.attempts())
+    fed = case.column(lines.genuine, lines.names)
+    return verified(be.Scores.from_pairs(lines.distances(), fed))
 
 
 @door(*GRIDS)
 def subjects_of_pairs(case: Case) -> Outcome:
     """The people of both sides of each line, in the order of the scores."""
     lines, world = Lines(case), case.world
-    people = lines.of_both_templates(world.subject)
-    scores = be.Scores.from_pairs(lines.scores(), lines.plain(), subjects=people)
+    scores = lines.scores(subjects=lines.of_both_templates(world.subject))
     lines_with_their_people = sum(
         tuple(found) == tuple(world.subject[x] for x in lines.pair[line])
         for found, line in zip(scores.pair_subjects.tolist(), lines.names, strict=True)
     )
-    result = be.verification(scores)
-    return Outcome(result, {"lines": lines_with_their_people}, {"lines": len(lines.names)})
+    return Outcome(
+        be.verification(scores), {"lines": lines_with_their_people}, {"lines": len(lines.names)}
+    )
+
+
+def group_of(world: World) -> dict[Name, str]:
+    return {x: "first" if who in ("ann", "bob") else "others" for x, who in world.subject.items()}
 
 
 @door(*GRIDS)
 def meta_of_pairs(case: Case) -> Outcome:
     """Groups of the people of both templates of each line."""
     lines, world = Lines(case), case.world
-    group = {x: "first" if world.subject[x] in ("ann", "bob") else "others" for x in world.subject}
     people = [[world.subject[x] for x in lines.pair[line]] for line in lines.names]
-    scores = be.Scores.from_pairs(
-        lines.scores(),
-        lines.plain(),
-        subjects=people,
-        meta={"group": lines.of_both_templates(group)},
-    )
-    result = be.by_group(scores, "group", threshold=world.threshold)
-    truth = {
-        f"fr of {g}": sum(
-            lines.genuine[x] and group[pair[1]] == g and world.distance(*pair) > world.threshold
-            for x, pair in lines.pair.items()
-        )
-        for g in ("first", "others")
-    }
-    numbers = {f"fr of {g}": int(result.fr.sel(group=g)) for g in ("first", "others")}
-    return Outcome(result, numbers, truth)
+    meta = {"group": lines.of_both_templates(group_of(world))}
+    scores = lines.scores(subjects=people, meta=meta)
+    return counts_of(be.by_group(scores, "group", threshold=world.threshold))
 
 
 @door(*GRIDS)
@@ -356,114 +866,56 @@ def templates_of_pairs(case: Case) -> Outcome:
     """Lines that compare a template with itself are no attempts."""
     lines = Lines(case, self_lines=3)
     names = {name: str(name) for name in case.world.subject}
-    scores = be.Scores.from_pairs(
-        lines.scores(), lines.plain(), pair_templates=lines.of_both_templates(names)
-    )
-    return Outcome(*verified(scores), lines.attempts())
+    return verified(lines.scores(pair_templates=lines.of_both_templates(names)))
 
 
-def errors_of_folds(result: Any, folds: Sequence[str]) -> Numbers:
-    counts = {}
-    for place, fold in enumerate(folds):
-        of_fold = result.isel(repeat=0, fold=place).sel(part="test")
-        for name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
-            counts[f"{name} of {fold}"] = int(of_fold[name])
-    return counts
-
-
-def true_errors_of_folds(
-    attempts: Sequence[tuple[str, bool, float]], threshold: float, folds: Sequence[str]
-) -> Numbers:
-    """Counts of the attempts (fold, class, distance) of each fold at a threshold."""
-    counts = {}
-    for fold in folds:
-        genuine = [d for f, is_genuine, d in attempts if f == fold and is_genuine]
-        impostor = [d for f, is_genuine, d in attempts if f == fold and not is_genuine]
-        counts[f"fr of {fold}"] = sum(d > threshold for d in genuine)
-        counts[f"fa of {fold}"] = sum(d <= threshold for d in impostor)
-        counts[f"genuine_attempts of {fold}"] = len(genuine)
-        counts[f"impostor_attempts of {fold}"] = len(impostor)
-    return counts
+def in_folds(case: Case, data: Any, splitter: Any, **options: Any) -> Outcome:
+    return counts_of(be.cross_evaluate(data, splitter, threshold=case.world.threshold, **options))
 
 
 @door(*COLUMNS)
 def pair_folds(case: Case) -> Outcome:
-    lines, world, folds = Lines(case), case.world, ("a", "b")
-    fold = {line: case.rng.choice(folds) for line in lines.names}
-    scores = be.Scores.from_pairs(
-        lines.scores(), lines.plain(), pair_folds=case.column(fold, lines.names)
-    )
-    splitter = be.partition.PredefinedPairFolds(scores.pair_folds)
-    result = be.cross_evaluate(scores, splitter, threshold=world.threshold)
-    attempts = [(fold[x], lines.genuine[x], world.distance(*lines.pair[x])) for x in lines.names]
-    truth = true_errors_of_folds(attempts, world.threshold, folds)
-    return Outcome(result, errors_of_folds(result, folds), truth)
+    lines = Lines(case)
+    scores = lines.scores(pair_folds=lines.drawn("ab"))
+    return in_folds(case, scores, be.partition.PredefinedPairFolds(scores.pair_folds))
 
 
 @door(*COLUMNS)
 def folds_of_pairs(case: Case) -> Outcome:
     """The folds are given to the splitter, and not with the pairs."""
-    lines, world, folds = Lines(case), case.world, ("a", "b")
-    fold = {line: case.rng.choice(folds) for line in lines.names}
-    scores = be.Scores.from_pairs(lines.scores(), lines.plain())
-    splitter = be.partition.PredefinedPairFolds(case.column(fold, lines.names))
-    result = be.cross_evaluate(scores, splitter, threshold=world.threshold)
-    attempts = [(fold[x], lines.genuine[x], world.distance(*lines.pair[x])) for x in lines.names]
-    truth = true_errors_of_folds(attempts, world.threshold, folds)
-    return Outcome(result, errors_of_folds(result, folds), truth)
+    lines = Lines(case)
+    splitter = be.partition.PredefinedPairFolds(lines.drawn("ab"))
+    return in_folds(case, lines.scores(), splitter)
 
 
 @door(*COLUMNS)
 def select_pairs(case: Case) -> Outcome:
-    lines, distance = Lines(case), case.world.distance
-    is_taken = {line: case.rng.random() < 0.7 for line in lines.names}
-    scores = be.Scores.from_pairs(lines.scores(), lines.plain())
-    attempts = [(lines.genuine[x], distance(*lines.pair[x])) for x in lines.names if is_taken[x]]
-    return Outcome(*verified(scores.select(case.column(is_taken, lines.names))), counted(attempts))
-
-
-def folds_of_people(world: World) -> dict[Name, str]:
-    return {x: "ab"[who in ("ann", "bob")] for x, who in world.subject.items()}
-
-
-def within_folds(case: Case, result: Any) -> Outcome:
-    """The errors of each fold are those between its templates."""
-    world, fold = case.world, folds_of_people(case.world)
-    attempts = [
-        (fold[p], world.is_genuine(p, g), world.distance(p, g))
-        for p, g in world.comparisons()
-        if fold[p] == fold[g]
-    ]
-    truth = true_errors_of_folds(attempts, world.threshold, "ab")
-    return Outcome(result, errors_of_folds(result, "ab"), truth)
+    lines = Lines(case)
+    return verified(lines.scores().select(lines.drawn([True, True, False])))
 
 
 @door(*COLUMNS, layouts=[SQUARE])
 def folds_of_samples(case: Case) -> Outcome:
-    folds = case.column(folds_of_people(case.world), case.world.probes)
-    splitter = be.partition.PredefinedFolds(folds)
-    result = be.cross_evaluate(case.scores(), splitter, threshold=case.world.threshold)
-    return within_folds(case, result)
+    folds = case.column(group_of(case.world), case.world.probes)
+    return in_folds(case, case.scores(), be.partition.PredefinedFolds(folds))
 
 
 def evaluated_in_folds(case: Case, people: Any, folds: Any) -> Outcome:
-    points, splitter = case.points(case.world.probes), be.partition.PredefinedFolds(folds)
-    options = {"estimator": FunctionTransformer(), "metric": "l2"}
-    threshold = case.world.threshold
-    result = be.cross_evaluate(points, splitter, y=people, threshold=threshold, **options)
-    return within_folds(case, result)
+    options = {"y": people, "estimator": FunctionTransformer(), "metric": "l2"}
+    splitter = be.partition.PredefinedFolds(folds)
+    return in_folds(case, case.points(case.world.probes), splitter, **options)
 
 
 @door(*COLUMNS, layouts=[SQUARE])
 def people_of_an_estimator(case: Case) -> Outcome:
-    world, fold = case.world, folds_of_people(case.world)
-    people = case.column(world.subject, world.probes)
-    return evaluated_in_folds(case, people, [fold[x] for x in world.probes])
+    group = group_of(case.world)
+    people = case.column(case.world.subject, case.world.probes)
+    return evaluated_in_folds(case, people, [group[x] for x in case.world.probes])
 
 
 @door(*COLUMNS, layouts=[SQUARE])
 def folds_of_an_estimator(case: Case) -> Outcome:
-    folds = case.column(folds_of_people(case.world), case.world.probes)
+    folds = case.column(group_of(case.world), case.world.probes)
     return evaluated_in_folds(case, *case.labels(), folds)
 
 
@@ -486,11 +938,9 @@ def lists_of(case: Case, depth: int | None = None) -> tuple[Any, list[list[float
 
 @door(*COLUMNS, layouts=[DISJOINT])
 def labels_of_lists(case: Case) -> Outcome:
-    world = case.world
     places, _ = lists_of(case, depth=3)
-    fed = case.column(world.subject, world.probes)
-    scores = be.Scores.from_top_k(places, fed, *other_side(case, world.subject))
-    return Outcome(*searched(scores, 3), world.searched(3))
+    fed = case.column(case.world.subject, case.world.probes)
+    return searched(be.Scores.from_top_k(places, fed, case.labels()[1]), 3)
 
 
 @door(*COLUMNS, layouts=[DISJOINT])
@@ -499,27 +949,22 @@ def gallery_labels_of_lists(case: Case) -> Outcome:
     world = case.world
     places, _ = lists_of(case, depth=3)
     meta = {"gallery_meta": {case.word: case.names(world.gallery)}}
-    scores = be.Scores.from_top_k(
-        places, [world.subject[q] for q in world.probes],
-        case.column(world.subject, world.gallery),
-        **(meta if case.twist.scores_have_names else {}),
-    )  # fmt: skip
-    return Outcome(*searched(scores, 3), world.searched(3))
+    fed = case.column(world.subject, world.gallery)
+    options = meta if case.twist.scores_have_names else {}
+    return searched(be.Scores.from_top_k(places, case.labels()[0], fed, **options), 3)
 
 
 @door(*GRIDS, layouts=[DISJOINT])
 def distances_of_lists(case: Case) -> Outcome:
     """The distance of each query to its nearest entry."""
-    world = case.world
     places, distances = lists_of(case, depth=3)
-    of_query = dict(zip(world.probes, distances, strict=True))
-    names, names_in_order = case.twisted(world.probes)
+    of_query = dict(zip(case.world.probes, distances, strict=True))
+    names, names_in_order = case.twisted(case.world.probes)
     fed = np.array([of_query[q] for q in names_in_order])
-    fed = joined_worlds.rows_of(case.container, names, fed)
+    fed = rows_of(case.container, names, fed)
     scores = be.Scores.from_top_k(places, *case.labels(), distances=fed)
-    nearest = {f"nearest of {q}": float(scores.distances[i, 0]) for i, q in enumerate(world.probes)}
-    truth = {f"nearest of {q}": of_query[q][0] for q in world.probes}
-    return Outcome(be.reid(scores, "vehicleid"), nearest, truth)
+    nearest = {f"nearest of {i}": float(x) for i, x in enumerate(scores.distances[:, 0])}
+    return Outcome(be.reid(scores, "vehicleid"), nearest)
 
 
 @door(*TABLES, layouts=[DISJOINT])
@@ -531,41 +976,18 @@ def metadata_of_lists(case: Case) -> Outcome:
         places, *case.labels(), probe_meta=case.table(world.probes, camera=world.session),
         gallery_meta={"camera": [world.session[g] for g in world.gallery]},
     )  # fmt: skip
-    result = be.reid(scores, "market1501")
-    numbers = {"queries": int(result.queries), "rank 1": float(result.cmc.sel(rank=1))}
-    first = []
-    for query in world.probes:
-        order = [g for g in world.order(query) if not world.is_same_session(query, g)]
-        matches = [world.is_genuine(query, g) for g in order]
-        if any(matches):
-            first.append(matches[0])
-    truth = {"queries": len(first), "rank 1": sum(first) / len(first)}
-    return Outcome(result, numbers, truth)
+    return searched(scores, convention="market1501")
 
 
-# Groups, claims.
+# Groups, claims, estimators.
 
 
 @door(*COLUMNS)
 def group(case: Case) -> Outcome:
-    world, threshold = case.world, case.world.threshold
-    groups = ("first", "others")
-    group_of = {name: groups[who not in ("ann", "bob")] for name, who in world.subject.items()}
-    fed = case.column(group_of, world.probes)
-    groups_given = fed if world.is_square else (fed, *other_side(case, group_of))
-    result = be.by_group(case.scores(), groups_given, threshold=threshold)
-    numbers, truth = {}, {}
-    for group_name in groups:
-        of_probe = [(p, g) for p, g in world.comparisons() if group_of[p] == group_name]
-        if not of_probe:
-            continue
-        numbers[f"fr of {group_name}"] = int(result.fr.sel(group=group_name))
-        genuine = [pair for pair in of_probe if world.is_genuine(*pair)]
-        truth[f"fr of {group_name}"] = sum(world.distance(*pair) > threshold for pair in genuine)
-        numbers[f"fa of {group_name}"] = int(result.fa.sel(group=group_name, claimed_group="all"))
-        impostor = [pair for pair in of_probe if not world.is_genuine(*pair)]
-        truth[f"fa of {group_name}"] = sum(world.distance(*pair) <= threshold for pair in impostor)
-    return Outcome(result, numbers, truth)
+    world, groups = case.world, group_of(case.world)
+    fed = case.column(groups, world.probes)
+    given = fed if world.is_square else (fed, [groups[x] for x in world.gallery])
+    return counts_of(be.by_group(case.scores(), given, threshold=world.threshold))
 
 
 @door(*COLUMNS)
@@ -573,25 +995,21 @@ def claims(case: Case) -> Outcome:
     """Each probe claims to be one enrolled person."""
     world = case.world
     enrolled = sorted({world.subject[g] for g in world.gallery})
-    claimed = {p: case.rng.choice(enrolled) for p in world.probes}
+    claimed = {p: case.values.choice(enrolled) for p in world.probes}
     for probe in world.probes[::2]:
         if world.subject[probe] in enrolled:
             claimed[probe] = world.subject[probe]
-    fed = case.column(claimed, world.probes)
-    truth = world.verified(lambda p, g: world.subject[g] != claimed[p])
-    return Outcome(*verified(case.scores(), claims=fed), truth)
-
-
-# Estimators and meters.
+    return verified(case.scores(), claims=case.column(claimed, world.probes))
 
 
 @door(*COLUMNS, layouts=[SQUARE])
 def scorer(case: Case) -> Outcome:
-    world = case.world
-    score = be.make_scorer("eer", metric="l2")
-    fed = case.column(world.subject, world.probes)
-    score_of_system = score(FunctionTransformer(), case.points(world.probes), fed)
-    return Outcome(score_of_system, {"eer": -score_of_system}, {"eer": world.verified()["eer"]})
+    score, fed = (
+        be.make_scorer("eer", metric="l2"),
+        case.column(case.world.subject, case.world.probes),
+    )
+    found = score(FunctionTransformer(), case.points(case.world.probes), fed)
+    return Outcome(found, {"eer": -found})
 
 
 # Systems.
@@ -628,7 +1046,7 @@ class Second:
             if not self.is_square:
                 meta["gallery_meta"] = {self.case.word: self.names["gallery"]}
         else:
-            values = joined_worlds.grid(self.case.container, *self.names.values(), values)
+            values = grid(self.case.container, *self.names.values(), values)
         return be.Scores(values, *people, **meta)
 
     def has(self, probe: Name, template: Name) -> bool:
@@ -637,7 +1055,7 @@ class Second:
         if not twist.scores_have_names or twist in TWISTS_OF_NUMBERS.values():
             return probe in self.of["probe"] and template in self.of["gallery"]
         sides = zip(self.names.values(), (probe, template), strict=True)
-        return all(str(name) in map(joined_worlds.same_text, names) for names, name in sides)
+        return all(str(name) in map(same_text, names) for names, name in sides)
 
 
 @door(*SYSTEMS, is_of_systems=True)
@@ -664,7 +1082,7 @@ def fuse(case: Case) -> Outcome:
         lambda p, g: not second.has(p, g),
         lambda p, g: (world.distance(p, g) + second.distance(p, g)) / 2,
     )
-    return Outcome(*verified(fused), truth)
+    return verified(fused)._replace(truth=truth)
 
 
 @door(*GRIDS, is_of_systems=True)
@@ -683,16 +1101,14 @@ def compare_lists(case: Case) -> Outcome:
 
     container = {"frame": "series"}.get(case.container, case.container)
     systems = {
-        "first": be.Scores.from_pairs(
-            lines.scores(), lines.plain(), subjects=people(lines.names)
-        ),
+        "first": lines.scores(subjects=people(lines.names)),
         "second": be.Scores.from_pairs(
-            joined_worlds.column(container, names, second["scores"]), second["genuine"],
+            column(container, names, second["scores"]), second["genuine"],
             subjects=people(line_order),
         ),
     }  # fmt: skip
     result = be.compare(systems, measures="eer")
-    listed = set(map(joined_worlds.same_text, names))
+    listed = set(map(same_text, names))
     has_all = not case.twist.scores_have_names
     if case.twist in TWISTS_OF_NUMBERS.values():
         listed = set(map(str, line_order))
@@ -712,7 +1128,7 @@ WORDS_FOR_SUBJECTS = ("subject", "label", "identity", "person", "pid", "subject_
 
 
 def as_text(name: Name | None) -> str:
-    return "" if name is None else joined_worlds.same_text(name)
+    return "" if name is None else same_text(name)
 
 
 def label_table(case: Case, names: Sequence[Name], file: str = "people.csv") -> Path:
@@ -760,7 +1176,7 @@ def label_file(case: Case) -> Outcome:
             arrays = {"embeddings": np.array([world.point[x] for x in world.probes])}
             options = {"metric": "l2"}
         np.savez(path, **arrays, **({"name": names} if has_names else {}))
-    return Outcome(*verified(be.load(path, labels=people, **options)), world.verified())
+    return verified(be.load(path, labels=people, **options))._replace(truth=world.verified())
 
 
 @door("npz", layouts=SIDES)
@@ -772,7 +1188,7 @@ def label_files_of_both_sides(case: Case) -> Outcome:
     path = case.file("data.npz")
     names = {"probe_name": probes, "gallery_name": gallery}
     np.savez(path, scores=values, **(names if case.twist.scores_have_names else {}))
-    return Outcome(*verified(be.load(path, kind="distance", **people)), world.verified())
+    return verified(be.load(path, kind="distance", **people))._replace(truth=world.verified())
 
 
 # ------------------------------------------------------------------------------- all doors
@@ -793,9 +1209,9 @@ CASES = [
 @pytest.mark.cases(40)
 def test_every_door_joins_by_names_or_refuses(name, container, twist_name, tmp_path):
     entry = DOORS[name]
-    twists = joined_worlds.TWISTS_OF_SYSTEMS if entry.is_of_systems else TWISTS
+    twists = TWISTS_OF_SYSTEMS if entry.is_of_systems else TWISTS
     twist, seed = twists[twist_name], seed_of(name, container, twist_name)
-    if twist.rows is joined_worlds.numbered_in_another_order and name.startswith("label_file"):
+    if twist.rows is numbered_in_another_order and name.startswith("label_file"):
         twist = dataclasses.replace(twist, expected="refused")  # a file without names of its rows
     if twist.naming == "0..n-1" and container == "frame with names":
         twist = dataclasses.replace(twist, expected="equal or refused")  # by which numbers?
@@ -805,8 +1221,7 @@ def test_every_door_joins_by_names_or_refuses(name, container, twist_name, tmp_p
     is_numbered = twist.naming not in ("any", "words")
     layout = SQUARE if is_numbered else layouts[seed % len(layouts)]
     world = drawn_world(seed, layout, twist.naming)
-    case = Case(world, container, twist, random.Random(seed), tmp_path)
-    assert_true_or_refused(lambda: entry.feed(case), twist)
+    assert_true_or_refused(entry.feed, Case(world, container, twist, seed, tmp_path))
 
 
 # ------------------------------------------------------------------------------- one template
@@ -836,8 +1251,7 @@ def named_scores(
     values, people = all_distances(world), people or people_of(world)
     names = {name: name for name in world.subject}
     if container in GRIDS:
-        grid = joined_worlds.grid(container, world.probes, world.gallery, values)
-        return be.Scores(grid, *people)
+        return be.Scores(grid(container, world.probes, world.gallery, values), *people)
     if container == "columns":
         return be.Scores(values, *people, **meta_of_sides(world, **{word: names}))
     points = [np.array([world.point[x] for x in side]) for side in (world.probes, world.gallery)]
@@ -906,7 +1320,7 @@ def test_a_template_on_both_sides_is_not_compared_with_itself(container, naming,
         is_known = naming != "numbers" or container not in INDEXED
         scores = named_scores(world, container, tmp_path)
         if is_known:
-            joined_worlds.assert_true(Outcome(*searched(scores), world.searched()))
+            assert_true(searched(scores), world.searched())
             sides = [[as_text(x) for x in side] for side in (world.probes, world.gallery)]
             assert [[*map(str, scores.probe_names)], [*map(str, scores.gallery_names)]] == sides
         if container == "lists":
@@ -914,7 +1328,7 @@ def test_a_template_on_both_sides_is_not_compared_with_itself(container, naming,
         pairs = itertools.product(world.probes, world.gallery)
         truth = counted((world.is_genuine(*x), world.distance(*x)) for x in pairs)
         truth = world.verified() if is_known else truth
-        joined_worlds.assert_true(Outcome(*verified(scores), truth))
+        assert_true(verified(scores), truth)
         on_both_sides = next(x for x in world.probes if x in world.gallery)
         people = people_of(world)
         others = {*world.subject.values()} - {world.subject[on_both_sides]}
@@ -928,7 +1342,7 @@ def test_a_template_on_both_sides_is_not_compared_with_itself(container, naming,
 def test_a_query_is_known_by_any_column_of_names(container, word, tmp_path):
     (world,) = worlds(1, OVERLAPPING)
     scores = named_scores(world, container, tmp_path, word)
-    joined_worlds.assert_true(Outcome(*searched(scores), world.searched()))
+    assert_true(searched(scores), world.searched())
 
 
 @pytest.mark.parametrize("container", GRIDS)
@@ -939,11 +1353,11 @@ def test_a_square_whose_columns_are_in_another_order_leaves_no_diagonal_but_its_
     for world in worlds(2, naming=naming):
         order = random.Random(1).sample(world.gallery, len(world.gallery))
         values = [[world.distance(p, g) for g in order] for p in world.probes]
-        grid = joined_worlds.grid(container, world.probes, order, values)
+        table = grid(container, world.probes, order, values)
         people = [[world.subject[x] for x in side] for side in (world.probes, order)]
-        scores = be.Scores(grid, *people[: 1 if naming == "0..n-1" else 2])
+        scores = be.Scores(table, *people[: 1 if naming == "0..n-1" else 2])
         assert scores.layout == "all-against-all"
-        joined_worlds.assert_true(Outcome(*verified(scores), world.verified()))
+        assert_true(verified(scores), world.verified())
 
 
 def is_refused(call: Callable[[], Any]) -> bool:
@@ -969,7 +1383,7 @@ def test_templates_without_names_are_no_template_of_the_other_side():
             for g in world.gallery
             if p != g or p in unnamed
         )
-        joined_worlds.assert_true(Outcome(*verified(scores), truth))
+        assert_true(verified(scores), truth)
 
 
 NAMES_THAT_ARE_EQUAL = [
@@ -988,13 +1402,13 @@ def test_names_are_equal_as_texts_and_numbers_only_as_they_are_written(container
     distances = [[0.0, 1.0, 4.0], [1.0, 0.0, 5.0], [4.0, 5.0, 0.0]]
     rows = pd.Index(as_array([first_name, "second", "third"]))
     frame = pd.DataFrame(distances, rows, rows)
-    people = joined_worlds.column(container, ["third", other_name, "second"], ["bob", "ann", "ann"])
+    people = column(container, ["third", other_name, "second"], ["bob", "ann", "ann"])
     if names in NAMES_THAT_DIFFER:
         assert is_refused(lambda: be.Scores(frame, people))
         return
     scores = be.Scores(frame, people)
     truth = counted([(True, 1.0)] * 2 + [(False, 4.0)] * 2 + [(False, 5.0)] * 2)
-    joined_worlds.assert_true(Outcome(*verified(scores), truth))
+    assert_true(verified(scores), truth)
 
 
 # ------------------------------------------------------------------------------- lists of pairs
@@ -1033,15 +1447,17 @@ def test_a_list_has_the_numbers_of_its_matrix(headings, container, layout, namin
     (world,) = worlds(1, layout, naming)
     data = fed_list(melted(world, *headings), container, tmp_path)
     for reading in ({}, {"lists": {"as": "matrix"}}):
-        result, numbers = verified(be.load(data, **reading))
-        joined_worlds.assert_true(Outcome(result, numbers, world.verified()))
+        outcome = verified(be.load(data, **reading))
+        assert_true(outcome, world.verified())
         if layout == SQUARE and not reading:
-            (left_out,) = (m for m in be.messages(result) if m.code == "self-comparisons-left-out")
+            (left_out,) = (
+                m for m in be.messages(outcome.result) if m.code == "self-comparisons-left-out"
+            )
             assert len(world.probes) in left_out.arguments.values()
     pairs = itertools.product(world.probes, world.gallery)
     truth = counted((world.is_genuine(*x), world.distance(*x)) for x in pairs)
     kept = be.load(data, lists={"keep": "self"})
-    joined_worlds.assert_true(Outcome(*verified(kept), truth))
+    assert_true(verified(kept), truth)
 
 
 def test_lines_that_are_missing_are_counted_without_those_of_templates_with_themselves():
@@ -1053,10 +1469,9 @@ def test_lines_that_are_missing_are_counted_without_those_of_templates_with_them
         frame = frame.drop(missing.index)
         scores = be.load(frame, lists={"as": "matrix"})
         gone = set(zip(missing[first], missing[second], strict=True))
-        result, numbers = verified(scores)
-        truth = world.verified(lambda p, g, gone=gone: (p, g) in gone)
-        joined_worlds.assert_true(Outcome(result, numbers, truth))
-        (not_listed,) = (m for m in be.messages(result) if m.code == "not-listed")
+        outcome = verified(scores)
+        assert_true(outcome, world.verified(lambda p, g, gone=gone: (p, g) in gone))
+        (not_listed,) = (m for m in be.messages(outcome.result) if m.code == "not-listed")
         assert not_listed.arguments["missing"] == len(gone)
 
 
@@ -1084,7 +1499,7 @@ def labels_of(rows: Sequence[int]) -> list[str]:
 
 def assert_attempts(scores: be.Scores, pairs: Sequence[tuple[int, int]]) -> None:
     truth = counted((SUBJECT[i] == SUBJECT[j], distances([i], [j])[0, 0]) for i, j in pairs)
-    joined_worlds.assert_true(Outcome(*verified(scores), truth))
+    assert_true(verified(scores), truth)
 
 
 @pytest.mark.parametrize("of_embeddings", [False, True])
@@ -1239,8 +1654,8 @@ def lacking_system(
         options["mask"] = ~is_lacking
     elif way == "failed":
         values = np.where(is_lacking, np.nan, values)
-    grid = joined_worlds.grid("frame", world.probes, world.gallery, values)
-    return be.Scores(grid, *people_of(world)[: 1 if world.is_square else 2], **options)
+    table = grid("frame", world.probes, world.gallery, values)
+    return be.Scores(table, *people_of(world)[: 1 if world.is_square else 2], **options)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -1278,7 +1693,7 @@ def test_systems_that_lack_other_comparisons_are_compared_on_what_both_have(way,
         truth[name] = eer_of(scores[True], scores[False])
     result = be.compare(systems, measures="eer")
     numbers = {x: float(result.eer.sel(system=x).item()) for x in systems}
-    joined_worlds.assert_true(Outcome(result, numbers, truth))
+    assert_true(Outcome(result, numbers), truth)
     if (way, nan) == ("failed", "exclude"):
         assert "not-in-common" in {m.code for m in be.messages(result)}
     if nan != "reject":
@@ -1286,4 +1701,4 @@ def test_systems_that_lack_other_comparisons_are_compared_on_what_both_have(way,
             lambda p, g: (p, g) in in_no_system,
             lambda p, g: sum(d(p, g) for d in distances.values()) / 2,
         )
-        joined_worlds.assert_true(Outcome(*verified(be.fuse(systems)), fused_truth))
+        assert_true(verified(be.fuse(systems)), fused_truth)

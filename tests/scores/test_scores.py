@@ -55,7 +55,6 @@ def tiny_blocks(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.cases(1)
 def test_every_dtype_is_read_as_it_is(dtype, kind):
     distances = small((4, 6), dtype)
     scores = rectangular(distances, kind=kind)
@@ -85,7 +84,6 @@ def test_extended_floats_that_float64_cannot_hold_are_refused(text):
 @pytest.mark.parametrize(
     "sentinel", [np.int64(2**63 - 1), np.int64(-(2**63)), np.longdouble("0.1")], ids=repr
 )
-@pytest.mark.cases(1)
 def test_what_is_never_read_need_not_be_exact(sentinel):
     """Neither the diagonal nor an ignored cell is ever read."""
     distances = np.array([[0, 1, 2], [1, 0, 3], [2, 3, 0]], dtype=sentinel.dtype)
@@ -250,7 +248,6 @@ def test_nan_is_an_error_that_says_how_many_and_where_the_first_one_is(tiny_bloc
 @pytest.mark.parametrize("diagonal", [NAN, INF, -INF, 0.0, 9.0])
 @pytest.mark.parametrize("nan", ["raise", "reject", "exclude"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(1)
 def test_the_diagonal_of_a_square_matrix_is_never_read(diagonal, nan, kind):
     distances = small((6, 6), "float64", seed=4)
     np.fill_diagonal(distances, 1.0)  # one value, which may have been filled in
@@ -407,7 +404,6 @@ def test_other_forms_of_an_index():
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float16", "float32", "float64"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(1)
 def test_pairs_are_single_template_attempts(dtype, kind):
     values = np.array([0, 3, 1, 2, 1, 0], dtype=dtype)
     genuine = np.array([1, 0, 1, 0, 0, 1])

@@ -137,7 +137,6 @@ def test_the_parts_of_an_embedding_have_their_standard_deviations():
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(1)
 def test_simulated_verification_fits_the_truth(kind):
     truth = GaussianScores(1.5, kind)
     scores = be.simulate(60, 8, model="gaussian-scores", d_prime=1.5, kind=kind)

@@ -60,13 +60,11 @@ def off_the_data(display) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(ONE - INSIDE))
-@pytest.mark.cases(1)
 def test_words_of_one_result_lie_off_the_data(name):
     off_the_data(drawn(name))
 
 
 @pytest.mark.parametrize("name", MANY)
-@pytest.mark.cases(1)
 def test_names_of_six_systems_lie_off_the_data(name):
     display = drawn(name, 6)
     off_the_data(display)

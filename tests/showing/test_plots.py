@@ -207,7 +207,6 @@ def test_histograms_count_exactly(kind, similarity, scores):
     [np.full((4, 4), 0.5), np.zeros((4, 4)), np.arange(16).reshape(4, 4) * 1e-300],
     ids=["equal", "zero", "tiny"],
 )
-@pytest.mark.cases(1)
 def test_distributions_of_odd_scores(values):
     display = draw(plot.score_distributions(be.Scores(values, ["a", "a", "b", "b"])))
     assert display.drawn[""].of_class("genuine").counts.sum() == 4
@@ -304,7 +303,6 @@ def test_other_things_are_refused(single, similarity, scores, open_set):
 
 
 @pytest.mark.parametrize("name", [*CURVES, "score_distributions", "matrix"])
-@pytest.mark.cases(1)
 def test_a_given_axis_is_used_and_nothing_else(name, tree, scores):
     figure = Figure(layout="constrained")
     ax = figure.add_subplot()
@@ -332,7 +330,6 @@ def test_a_file_appears_whole_or_not_at_all(tree, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", PLOTS)
-@pytest.mark.cases(1)
 def test_every_plot_takes_its_data_axes_and_style(name):
     parameters = inspect.signature(getattr(plot, name)).parameters
     first, second, *options, last = parameters
@@ -397,7 +394,6 @@ def test_every_plot_of_the_table_is_public():
 
 
 @pytest.mark.parametrize("name", [*CURVES, "gallery_size", "threshold_study"])
-@pytest.mark.cases(1)
 def test_pictures_have_the_terms_of_the_standard_beside_the_axes(name, scores, tree):
     data = {
         "gallery_size": lambda: be.gallery_size(scores, [2, 15]),

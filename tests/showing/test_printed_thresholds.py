@@ -231,7 +231,6 @@ def test_a_given_threshold_has_all_its_digits(kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bound", ["far", "frr"])
-@pytest.mark.cases(1)
 def test_the_page_has_one_threshold_that_decides_the_attempts_of_all_tasks(bound, kind, tmp_path):
     small_world = world(7 if kind == "similarity" else 8, kind)
     interval = be.stats.IntervalMethod("subject-bootstrap", replicates=100)

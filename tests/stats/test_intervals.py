@@ -236,7 +236,6 @@ def scores():
 
 @pytest.mark.parametrize("method", stats.METHODS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(1)
 def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores, method, kind):
     if kind == "similarity":
         scores = be.Scores(-scores.values, scores.probe_labels, kind=kind)
@@ -409,7 +408,6 @@ def test_what_is_left_out_has_no_interval(scores):
 
 
 @pytest.mark.parametrize("method", stats.METHODS)
-@pytest.mark.cases(1)
 def test_degenerate_scores(method):
     """Whatever the scores are, there is a result: no warning, no end without a reason."""
     values = np.random.default_rng(0).random((6, 6))
@@ -451,7 +449,6 @@ def test_intervals_have_no_point_that_accepts_all(method):
 
 
 @pytest.mark.parametrize("ties", ["pessimistic", "expected"])
-@pytest.mark.cases(1)
 def test_limits_are_those_of_people_who_search_drawn_again(ties):
     """Their probes are repeated as often as they are drawn, in the same gallery."""
     scores = be.simulate(9, 4, within=0.9, random_state=2)

@@ -98,7 +98,6 @@ def units_of(scores: be.Scores) -> tuple[float, float]:
 
 @pytest.mark.parametrize("layout", ["uneven", "symmetric", "gallery"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(1)
 def test_limits_of_verification_are_those_of_the_definition(layout, kind):
     scores = matrix(layout)
     if kind == "similarity":

@@ -72,7 +72,6 @@ def fused_score(scores: Sequence[float], method: str, weights: Sequence[float] =
 
 @pytest.mark.parametrize("normalise", ["min-max", "z", "tanh"])
 @pytest.mark.parametrize("method", [*RULES, "product", "weighted"])
-@pytest.mark.cases(1)
 def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
     if method == "product" and normalise != "min-max":
         return

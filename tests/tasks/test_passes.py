@@ -51,7 +51,6 @@ MOST_PASSES of tests/tasks/test_passes.py, and say in the commit what it is for.
 
 @pytest.mark.parametrize("people", [30, 80])
 @pytest.mark.parametrize("name", MOST_PASSES)
-@pytest.mark.cases(1)
 def test_no_more_passes_than_needed(name, people, monkeypatch):
     scores_computed: Counter = Counter()
     rows_of, tile_of = EmbeddingSource.__getitem__, EmbeddingTiles.compute

@@ -70,7 +70,6 @@ def expected(rule: str, kind: str, function: str) -> float:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.cases(1)
 def test_every_function_takes_every_rule(name, kind):
     use, scores = FUNCTIONS[name], SCORES[kind]
     part = name if name == "cross_evaluate" else "all"

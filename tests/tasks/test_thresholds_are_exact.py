@@ -159,7 +159,6 @@ def far_of_single_galleries(data: Data, threshold: float) -> Fraction:
 
 
 @every
-@pytest.mark.cases(1)
 def test_of_retrieval(dtype, kind, step):
     data = Data(dtype, kind, step)
     thresholds = sorted(data.sign * t + 0.0 for t in data.thresholds)
@@ -177,7 +176,6 @@ def test_of_retrieval(dtype, kind, step):
 
 
 @every
-@pytest.mark.cases(1)
 def test_at_one_threshold(dtype, kind, step):
 
     data = Data(dtype, kind, 5 * step)

@@ -209,7 +209,6 @@ def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarra
     ],
     ids=["far", "negative", "integers", "accepted", "rejected", "apart"],
 )
-@pytest.mark.cases(1)
 def test_values_that_many_share_at_either_end(values, value, severity):
     result = checked(scattered(values, value))["sentinels"]
     assert result.severity == severity and end_values(result) == [value]
@@ -262,7 +261,6 @@ def copied(values: np.ndarray, one: int, other: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("fill", [0.0, np.nan, 5.0])
-@pytest.mark.cases(1)
 def test_copies_under_one_label_and_under_two(fill):
     same, copied_to_other = copied(distances(), 4, 6), copied(distances(), 4, 60)
     for values in (same, copied_to_other):

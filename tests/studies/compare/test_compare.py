@@ -72,7 +72,6 @@ def jackknife(value, others):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", ["square", "gallery", "more enrolled"])
-@pytest.mark.cases(1)
 def test_values_and_limits_are_those_of_evaluations_without_each_person(layout):
     """People are left out on both sides; where a threshold is chosen, limits are drawn."""
     pair = [scores_of(seed, layout, unsearched=5 * (layout[0] == "m")) for seed in (3, 4)]
@@ -109,7 +108,6 @@ def test_values_and_limits_are_those_of_evaluations_without_each_person(layout):
         pytest.param("vehicleid", 210, marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.cases(1)
 def test_retrieval_is_counted_anew_without_people(card, people):
     """Each person of a few is left out; of many people, groups of two or three."""
     pair = [scores_of(seed, "gallery", people) for seed in (3, 4)]

@@ -61,7 +61,6 @@ def test_values_are_those_of_the_queries(pair):
 
 
 @pytest.mark.parametrize("noisy", [0, 3, 5])
-@pytest.mark.cases(1)
 def test_fewer_than_six_people_are_no_evidence(noisy):
     """Of five people the most extreme outcome of a sign test is no evidence either."""
     first, second = system(1, noisy=0), system(4, noisy)

@@ -548,7 +548,6 @@ GALLERIES = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=1)
         lambda s: be.evaluate(s, "course-kfold")["open_set"].to_dataset(),
     ],
 )
-@pytest.mark.cases(1)
 def test_exclude_and_a_mask_are_the_same(sessions, evaluate):
     excluding, masked, counting_all = (evaluate(s).drop_attrs(deep=True) for s in sessions)
     assert excluding.identical(masked)

@@ -45,7 +45,6 @@ def comparisons_of(scores, probes, gallery):
 
 
 @pytest.mark.parametrize("seed", range(50))
-@pytest.mark.cases(1)
 def test_every_count_is_that_of_the_definition(seed):
     scores, experiment = drawn(seed)
     ranks = [1, 2, 4]
@@ -165,7 +164,6 @@ def test_people_who_search_without_a_mate_support_a_dir(unenrolled, repeats):
 
 
 @pytest.mark.parametrize(("per_probe", "share"), [(1, 0.5), (1, 0.9), (3, 0.1), (2, 0.0), (2, 0.5)])
-@pytest.mark.cases(1)
 def test_claims_are_drawn_as_defined(per_probe, share):
     scores = be.simulate(12, 5, random_state=1)
     gallery = np.flatnonzero((np.arange(60) % 5 == 0) & (np.arange(60) < 45))

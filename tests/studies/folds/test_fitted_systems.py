@@ -92,7 +92,6 @@ def test_bad_systems_are_refused(faces):
     ("measure", "sign", "name"),
     [("eer", -1, "eer"), ("auc", 1, "auc"), ("frr_at_far", -1, "frr_at_far")],
 )
-@pytest.mark.cases(1)
 def test_more_is_better(faces, measure, sign, name):
     embeddings, subject = faces
     scorer = pickle.loads(pickle.dumps(be.make_scorer(measure, metric="l2", far_target=0.1)))

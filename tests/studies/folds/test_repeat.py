@@ -336,7 +336,6 @@ def test_what_is_no_list_of_partitions_is_refused(wrong):
     ("kind", "thresholds"),
     [("distance", [-3.0, 1.0, 2.5, 4.0]), ("similarity", [-4.0, -2.5, -1.0, 3.0])],
 )
-@pytest.mark.cases(1)
 def test_curves_are_those_of_each_partition(kind, thresholds):
     scores = scores_of(kind=kind)
     halves = be.partition.SubjectShuffleSplit(4, test_size=0.5, random_state=0)

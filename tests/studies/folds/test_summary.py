@@ -82,7 +82,6 @@ def check(result: dict, tree, ranks: list[int]) -> None:
 
 
 @pytest.mark.parametrize("name", CARDS)
-@pytest.mark.cases(1)
 def test_the_summary_of_a_card_has_the_scalars_of_its_datasets(name):
     card = protocol.load(name)
     scores = layouts()[card.layout]
@@ -91,7 +90,6 @@ def test_the_summary_of_a_card_has_the_scalars_of_its_datasets(name):
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery", "pairs"])
-@pytest.mark.cases(1)
 def test_the_summary_of_a_layout_has_the_scalars_of_its_datasets(layout, kind):
     scores = layouts(kind)[layout]
     check(be.summary(scores), be.evaluate(scores), [])

@@ -152,7 +152,6 @@ def test_few_subjects_have_no_limits_of_a_difference_and_limits_end_at_1():
 
 
 @pytest.mark.parametrize("rate", ["frr", "far"])
-@pytest.mark.cases(1)
 def test_differences_are_paired_over_people(compared, rate):
     """Student's test of the jackknife over people; a person leaves both groups at once."""
     scores, light, ds = compared

@@ -59,7 +59,6 @@ class Loops:
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.cases(1)
 def test_the_threshold_is_that_of_the_definition(seed):
     scores, target = searched(seed), 0.4
     result = be.study_threshold(scores, f"far={target}", assure=0.9, **SHORT)

@@ -346,7 +346,6 @@ def test_what_a_folder_lacks(folders):
 
 @pytest.mark.parametrize("sep", [",", " ", "\t", ", ", "   "])
 @pytest.mark.parametrize("form", ["plain", "gzip", "crlf", "bom", "comments"])
-@pytest.mark.cases(1)
 def test_ways_to_write_a_file(tmp_path, sep, form):
     path = write(tmp_path / "r.txt", [(*row, 1.5) for row in RESULT], sep)
     text = path.read_text()
@@ -468,7 +467,6 @@ def reference_runs() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("sequence", "program"), reference_runs())
-@pytest.mark.cases(1)
 def test_reference_programs(root, sequence, program):
     folder = root / "tests" / "data" / "tracking"
     about = json.loads((folder / "manifest.json").read_text())["sequences"][sequence]

@@ -102,7 +102,6 @@ def faces(**given) -> be.Scores:
 
 
 @pytest.mark.parametrize("rule", ["eer", "far=0.01", "hter", "accuracy", "cost=0.1,1,2"])
-@pytest.mark.cases(1)
 def test_a_rule_chooses_on_the_same_attempts(rule):
     scores = faces()
     ds = be.zoo(scores, threshold=rule, permutations=1)
@@ -192,7 +191,6 @@ def test_a_part_of_a_square_matrix_shares_no_template_between_halves():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[2, 2, 2, 2, 5, 5, 5, 5], [2, 2, 3, 3, 5, 6, 6, 7]])
-@pytest.mark.cases(1)
 def test_the_test_of_halves_against_all_permutations(sizes):
     """Sizes of fewer than four subjects are permuted together with the next."""
     rng = np.random.default_rng(2)

@@ -1,3 +1,0 @@
-"""Cases of pages for tests of all studies."""
-
-OTHER_CALLS = {"report": "writes a page"}
