@@ -3,21 +3,18 @@
 from .any_splitter import splitter_of as splitter_of
 from .base import ProbesGallery as ProbesGallery, TrainTest as TrainTest
 from .claims import ClaimSampler as ClaimSampler, DrawnClaims as DrawnClaims
-from .enrolment import (
+from .splitters import (
     EnrolledSplit as EnrolledSplit,
-    ProbeGallerySplit as ProbeGallerySplit,
-)
-from .experiment import Experiment as Experiment, ExperimentParts as ExperimentParts
-from .folds import (
+    Experiment as Experiment,
+    ExperimentParts as ExperimentParts,
     GalleryKFold as GalleryKFold,
     LeaveOneGroupOut as LeaveOneGroupOut,
     PredefinedFolds as PredefinedFolds,
     PredefinedPairFolds as PredefinedPairFolds,
+    ProbeGallerySplit as ProbeGallerySplit,
     SampleKFold as SampleKFold,
-    SubjectKFold as SubjectKFold,
-)
-from .shuffle_splits import (
     SampleShuffleSplit as SampleShuffleSplit,
+    SubjectKFold as SubjectKFold,
     SubjectShuffleSplit as SubjectShuffleSplit,
     ThreeParts as ThreeParts,
     TrainValidationTest as TrainValidationTest,

@@ -14,8 +14,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted, received
 from bioeval.base.random import seed_sequence
-from bioeval.partition.base import Division
-from bioeval.partition.samples import LabelCodes
+from bioeval.partition.base import Division, LabelCodes
 
 
 class ListedParts:

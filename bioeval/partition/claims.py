@@ -132,7 +132,15 @@ class ClaimSampler(Parameters):
         genuine = able[draws.permutation(len(able))[:number]]
         impostor_claims = np.full(len(own_subject), self.per_probe)  # (probes,)
         impostor_claims[genuine] -= 1
-        self._require_enough_subjects(impostor_claims, own_subject >= 0, len(enrolled))
+        for has_own in (True, False):  # whether the probes' own subject is enrolled
+            largest = int(impostor_claims[(own_subject >= 0) == has_own].max(initial=0))
+            others = len(enrolled) - has_own
+            if largest > others:
+                raise DataError(
+                    f"{named('claims')}: {self!r} makes {counted(largest, 'impostor claims')} by "
+                    f"one probe, but it has only {counted(others, 'other enrolled subjects')} to "
+                    f"claim; expected per_probe at most {max(others, 1)}, or more enrolled subjects"
+                )
         probe, claimed = _draw_other_subjects(impostor_claims, own_subject, len(enrolled), draws)
         probe = np.append(probe, genuine)
         claimed = np.append(claimed, own_subject[genuine])
@@ -140,19 +148,6 @@ class ClaimSampler(Parameters):
         probe, claimed = probe[order], claimed[order]
         labels = scores.codes.values[enrolled[claimed]]
         return DrawnClaims(probe, labels, own_subject[probe] >= 0)
-
-    def _require_enough_subjects(
-        self, impostor_claims: np.ndarray, is_enrolled: np.ndarray, enrolled: int
-    ) -> None:
-        for is_of_probe, other_subjects in ((is_enrolled, enrolled - 1), (~is_enrolled, enrolled)):
-            largest = int(impostor_claims[is_of_probe].max(initial=0))
-            if largest > other_subjects:
-                raise DataError(
-                    f"{named('claims')}: {self!r} makes {counted(largest, 'impostor claims')} by "
-                    "one probe, but it has only "
-                    f"{counted(other_subjects, 'other enrolled subjects')} to claim; expected "
-                    f"per_probe at most {max(other_subjects, 1)}, or more enrolled subjects"
-                )
 
 
 def _has_mate(scores: Scores, probes: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import math
 import numbers
 import operator
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 
@@ -55,20 +55,6 @@ def blocks(repeats: int, n: int) -> Iterator[int]:
         yield min(step, repeats - low)
 
 
-class _Strata(NamedTuple):
-    """The units in the order of their strata, each array (n,)."""
-
-    unit: np.ndarray
-    stratum: np.ndarray  # of the unit
-    number: int  # of strata
-
-    @classmethod
-    def from_units(cls, strata: np.ndarray) -> Self:
-        """Return the units by stratum; `strata` (n,) are numbered from 0."""
-        order = np.argsort(strata, kind="stable")
-        return cls(order, strata[order], int(strata.max()) + 1)
-
-
 class Shuffle:
     """Random orders of `n` units, or the ascending order without a seed.
 
@@ -84,7 +70,11 @@ class Shuffle:
         purpose: int,
     ):
         self._n = n
-        self._strata = None if strata is None else _Strata.from_units(strata)
+        self._strata = None
+        if strata is not None:
+            # The units in the order of their strata, and the stratum of each, both (n,).
+            order = np.argsort(strata, kind="stable")
+            self._strata = order, strata[order]
         self._draws = self._draws_of_strata = None
         if seed is not None:
             self._draws = stream(seed, purpose)
@@ -104,7 +94,7 @@ class Shuffle:
                 place_of_unit = self._draws.permutations(count, units)
             fold_at_place = np.repeat(np.arange(folds), sizes)
             return fold_at_place[place_of_unit]
-        unit_at_place, stratum_at_place = self._orders(count, self._strata)
+        unit_at_place, stratum_at_place = self._orders(count, *self._strata)
         # Places are dealt to folds in turn. Sorted by fold within each stratum, the units of a
         # stratum in the same fold are adjacent; their number does not change.
         dealt = stratum_at_place * folds + np.arange(units) % folds
@@ -128,23 +118,25 @@ class Shuffle:
         # the places of all parts are then merged.
         position = np.concatenate([(np.arange(size) + 0.5) / size for size in sizes])
         part_at_place = part_at_place[np.argsort(position, kind="stable")]
-        unit_at_place, _ = self._orders(count, self._strata)
+        unit_at_place, _ = self._orders(count, *self._strata)
         shape = unit_at_place.shape
         part = np.empty(shape, dtype=np.int64)
         np.put_along_axis(part, unit_at_place, np.broadcast_to(part_at_place, shape), axis=1)
         return part
 
-    def _orders(self, count: int, strata: _Strata) -> tuple[np.ndarray, np.ndarray]:
+    def _orders(
+        self, count: int, unit: np.ndarray, stratum: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the unit and the stratum at each place of `count` orders, each (count, n).
 
         Units are in order stratum after stratum; strata are numbered anew, in their order.
         """
         if self._draws is None or self._draws_of_strata is None:
-            return strata.unit[None], strata.stratum[None]
-        new_numbers = self._draws_of_strata.permutations(count, strata.number)
-        stratum = new_numbers[:, strata.stratum]
-        unit_at_place = strata.unit[self._draws.grouped(count, stratum, strata.number)]
-        return unit_at_place, np.sort(stratum, axis=1)
+            return unit[None], stratum[None]
+        strata = int(stratum[-1]) + 1
+        new_stratum = self._draws_of_strata.permutations(count, strata)[:, stratum]
+        unit_at_place = unit[self._draws.grouped(count, new_stratum, strata)]
+        return unit_at_place, np.sort(new_stratum, axis=1)
 
 
 def fold_flags(fold: np.ndarray, folds: int) -> Iterator[np.ndarray]:

@@ -187,6 +187,11 @@ class Search(Task):
         """The fusion rule; ``"none"`` where templates are ranked by themselves."""
         return self.fusion if self.rank_unit == "subject" else "none"
 
+    @property
+    def attrs(self) -> dict[str, str]:
+        """How candidates are ranked, as attributes of a result."""
+        return {"rank_unit": self.rank_unit, "fusion": self.fused, "ties": self.ties}
+
 
 @dataclass(frozen=True, kw_only=True)
 class OpenSet(Search):

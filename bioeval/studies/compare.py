@@ -98,7 +98,6 @@ from bioeval.stats.search_columns import SearchColumns
 from bioeval.stats.simultaneous import Differences, discordant, holm, least_discordant
 from bioeval.stats.verification import VerificationColumns
 from bioeval.stats.weighted_sums import ratio
-from bioeval.studies.tracking.measures import FEWEST as FEWEST_SEQUENCES
 from bioeval.tasks.reid.candidates import (
     Candidates,
     Convention,
@@ -114,6 +113,9 @@ from bioeval.tasks.reid.reid import plan_reid, require_matches
 #: How conclusions are adjusted for the number of measures.
 Adjustment = Literal["none", "holm"]
 ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
+
+#: Limits of measures of tracking need at least this number of sequences.
+FEWEST_SEQUENCES = 12
 
 #: Scores, or a function that reads them, so that one system at a time is in memory.
 System: TypeAlias = Scores | Callable[[], Scores]

@@ -140,7 +140,17 @@ def gallery_size(
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")
     require_templates(scores, "a search")
-    _require_complete_comparisons(scores)
+    lists = scores.completeness
+    if lists.incomplete:
+        low, high, templates = (lists.attrs[f"candidates{x}"] for x in ("_least", "_most", ""))
+        raise ProtocolError(
+            "rates against the gallery size need all candidates of each probe, but a part of the "
+            f"gallery was not compared with {lists.incomplete:,} of "
+            f"{counted(lists.searches, 'probes')} (each probe with at least {low:,} and at most "
+            f"{high:,} of {counted(templates, 'templates')}). Compare each probe with the whole "
+            'gallery, count failed comparisons by `nan="reject"`, or select the probes and '
+            "templates that were compared"
+        )
     subjects = len(scores.gallery_order.subjects)
     if sizes is None:
         spread = np.geomspace(min(2, subjects), subjects, SIZES)
@@ -227,21 +237,6 @@ def gallery_size(
         beyond = all_beyond_scores(curve, far, frr, following)
         result.attrs.update(message_attrs([*messages_of(result.attrs), *beyond]))
     return result
-
-
-def _require_complete_comparisons(scores: Scores) -> None:
-    lists = scores.completeness
-    if lists.incomplete:
-        low, high, templates = (lists.attrs[f"candidates{x}"] for x in ("_least", "_most", ""))
-        raise ProtocolError(
-            "rates against the gallery size need all candidates of each probe, but a part of the "
-            f"gallery was not compared with {lists.incomplete:,} of "
-            f"{counted(lists.searches, 'probes')} (each probe with at least {low:,} and at most "
-            f"{high:,} of "
-            f"{counted(templates, 'templates')}). Compare each probe with the whole gallery, count "
-            'failed comparisons by `nan="reject"`, or select the probes and templates that '
-            "were compared"
-        )
 
 
 def _accepted(table: np.ndarray, kind: int, size: int) -> np.ndarray:

@@ -362,7 +362,7 @@ def _read_groups(scores: Scores, group: Any) -> Groups:
         of_probes |= gallery is None or bool(no_value(gallery, "group").all())
     messages = list[Message]()
     if not of_probes:
-        known_scores, columns = with_known_values(scores, values, "group")
+        known_scores, columns = with_known_values(scores, values)
         codes = known_scores.codes
         labels, sides = _labels_of(*columns)
         # A subject has the group of its last template; a template in another group tells that the
@@ -400,7 +400,7 @@ def _read_groups(scores: Scores, group: Any) -> Groups:
             messages.append(Message("groups-of-attempts", several=several, of=people, **about))
 
     # Groups of attempts.
-    scores, (probe, _) = with_known_values(scores, values, "group", of_probes=True)
+    scores, (probe, _) = with_known_values(scores, values, of_probes=True)
     labels, (group_of_probe, _) = _labels_of(probe, probe)
     # A tile of all-against-all embeddings is counted in both directions.
     is_square = scores.layout != "pairs" and np.array_equal(scores.probe_ids, scores.gallery_ids)
@@ -1043,20 +1043,19 @@ class Sides(NamedTuple):
     gallery: np.ndarray  # (n,): of listed pairs the enrolled templates; empty without values
 
 
-def _joined(scores: Scores, values: Any, side: int, input_name: str) -> InOrder:
+def _joined(scores: Scores, values: Any, side: int) -> InOrder:
     length = (scores.shape[0], scores.shape[-1])[side]
-    brought = in_order(values, scores.keys(side), f"`{input_name}`")
-    array = one_dimensional(brought.values, f"`{input_name}`")
+    brought = in_order(values, scores.keys(side), "`group`")
+    array = one_dimensional(brought.values, "`group`")
     if len(array) != length:
         raise DataError(
-            f"`{input_name}` has {counted(len(array), 'values')}; expected {length}, one "
-            "per template"
+            f"`group` has {counted(len(array), 'values')}; expected {length}, one per template"
         )
     return brought._replace(values=array)
 
 
 def with_known_values(
-    scores: Scores, columns: Any, input_name: str, *, of_probes: bool = False
+    scores: Scores, columns: Any, *, of_probes: bool = False
 ) -> tuple[Scores, Sides]:
     """Return the scores of templates with a known value, with a remark on the rest, and the values.
 
@@ -1065,30 +1064,29 @@ def with_known_values(
     """
     remarks: tuple[Message, ...] = ()
     if isinstance(columns, str):
-        sides = _column(scores, columns, input_name, of_probes)
+        sides = _column(scores, columns, of_probes)
     elif not of_probes and is_pair(columns):
-        probe = _joined(scores, columns[0], 0, input_name)
-        gallery = _joined(scores, columns[1], 1, input_name)
+        probe = _joined(scores, columns[0], 0)
+        gallery = _joined(scores, columns[1], 1)
         remarks = tuple(dict.fromkeys(probe.remarks + gallery.remarks))
         sides = Sides(probe.values, gallery.values)
     else:
         is_one_set = scores.layout != "pairs" and scores.probe_ids is scores.gallery_ids
         if not of_probes and not is_one_set:
             raise DataError(
-                f"`{input_name}` is {type(columns).__name__}; expected the name of a metadata "
+                f"`group` is {type(columns).__name__}; expected the name of a metadata "
                 f"column, or a pair of arrays: {_lengths(scores)}"
             )
-        probe = _joined(scores, columns, 0, input_name)
+        probe = _joined(scores, columns, 0)
         sides = Sides(probe.values, np.empty(0) if of_probes else probe.values)
         remarks = probe.remarks
     scores = scores.with_remarks(*remarks) if remarks else scores
-    name = columns if isinstance(columns, str) else ""
     is_known = [~no_value(side, "group") for side in sides]
     if is_known[0].all() and is_known[1].all():
         return scores, sides
     remark = Message(
         "unknown-values",
-        column=name or input_name,
+        column=columns if isinstance(columns, str) else "group",
         probes=int((~is_known[0]).sum()),
         templates=int((~is_known[1]).sum()),
         treatment="they are left out",
@@ -1103,7 +1101,7 @@ def with_known_values(
             if missing.any():
                 column = f" of the column {columns!r}" if isinstance(columns, str) else ""
                 raise DataError(
-                    f"`{input_name}`: {counted(int(missing.sum()), 'missing values')}{column} "
+                    f"`group`: {counted(int(missing.sum()), 'missing values')}{column} "
                     f"(None, NaN or empty), the first that of {noun} {int(np.argmax(missing))}; "
                     "leave those templates out, or give them a separate value"
                 )
@@ -1120,12 +1118,12 @@ def is_pair(column: Any) -> bool:
     return all(hasattr(x, "__len__") and not isinstance(x, (str, bytes)) for x in column)
 
 
-def _column(scores: Scores, name: str, input_name: str, of_probes: bool) -> Sides:
+def _column(scores: Scores, name: str, of_probes: bool) -> Sides:
     sides = (scores.probe_meta, *(() if of_probes else (scores.gallery_meta,)))
-    require_kept(scores, name, input_name, *sides)
+    require_kept(scores, name, "group", *sides)
     if scores.layout == "pairs" and not scores.probe_meta:
         raise DataError(
-            f"`{input_name}` is {received(name)}, but this list of pairs has no metadata; give the "
+            f"`group` is {received(name)}, but this list of pairs has no metadata; give the "
             "table of its templates as `labels`, with a column template, name a column of the list "
             f"by `columns`, or give in Python a pair of arrays: {_lengths(scores)}"
         )
@@ -1145,7 +1143,7 @@ def _column(scores: Scores, name: str, input_name: str, of_probes: bool) -> Side
     else:
         side = "the"
     raise DataError(
-        f"`{input_name}` is {received(name)}, but {side} metadata have no such column; "
+        f"`group` is {received(name)}, but {side} metadata have no such column; "
         f"{existing}.{nearest_name(name, common_columns)} Metadata are read with `meta`"
     )
 

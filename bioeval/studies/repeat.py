@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 import xarray as xr
@@ -48,7 +48,7 @@ from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.attributes import about_attrs, tree_of
-from bioeval.results.dataset import Scalars, Stack, Variables, dataset, in_order, in_units
+from bioeval.results.dataset import Scalars, Stack, dataset, in_order, in_units
 from bioeval.results.support import (
     all_beyond_scores,
     following_scores,
@@ -76,14 +76,16 @@ from bioeval.scores.rows import stated_memory_limit
 from bioeval.showing.messages import warn_of, warns_of_doubts
 from bioeval.showing.rows import OVER
 from bioeval.stats.options import IntervalMethod
-from bioeval.studies.folds.cross_evaluate import evaluate_tasks
-from bioeval.studies.folds.loop import FoldOptions, FoldTask, parse_ranks
-from bioeval.studies.folds.results import (
+from bioeval.studies.cross_evaluate import (
+    FoldOptions,
+    FoldTask,
+    evaluate_tasks,
+    parse_ranks,
     parts_without_attempts,
     support_of_parts,
     undefined_in_parts,
 )
-from bioeval.studies.folds.splits import Place, SplitSides
+from bioeval.studies.splits import SplitPlan, SplitSides
 from bioeval.tasks.card_scores import check_systems, compared, resolve_card, thresholds_over
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks
@@ -91,59 +93,6 @@ from bioeval.tasks.reid.candidates import Candidates, convention_of
 from bioeval.tasks.verification_task import VerificationTask
 
 # Results over many partitions: datasets over ``partition``, with messages that explain NaN.
-
-
-def partitions_tree(scores: Scores, numbers: NumbersOfParts, parts: _Parts) -> xr.DataTree:
-    """Return the numbers of all partitions as a tree."""
-    datasets = {}
-    places = parts.places
-    excluded = ", ".join(left_out(with_exclusions(scores, numbers.cards[-1])))
-    for node, scalars in numbers.by_node.items():
-        about = replace(numbers.about, exclude=excluded)
-        notes = [*remarks_on_partitions(scalars, node)]
-        if node in ("open_set", "closed_set"):
-            about = about.searching(scores)
-        elif node in ("reid", "gom"):
-            rules = convention_of(numbers.cards[-1], (node,))  # it is the same in all cards
-            queries = Candidates(scores, rules)
-            lists = queries.without_removed(queries.rules.removed).completeness
-            notes += lists.of_probes(~queries.left_out).messages()
-        partitions = len(scalars.labels[PARTITION])
-        cards = numbers.cards
-        task = node.replace("_", "-")
-        ends = {"single": "-template", "multi": "-template", "set": " identification"}
-        end = ends.get(re.split("[-/]", task)[-1], "")
-        words = f"{task.replace('/', ', ')}{end}, over partitions"
-        attrs = about_attrs(about, task.partition("/")[0], words, notes)
-        attrs["protocol"] = " or ".join(dict.fromkeys(card.name for card in cards))
-        attrs["threshold_units"] = "similarity" if about.kind == "similarity" else "distance"
-        if cards[-1].report.ranks:
-            attrs["report_ranks"] = " ".join(map(str, cards[-1].report.ranks))
-        attrs |= {"partitions": partitions, **numbers.options[node], **parts.record}
-        variables, labels, _ = scalars if places is None else _in_folds(scalars, places)
-        table = {**TASKS[node.partition("/")[0]], **GALLERY}
-        datasets[node] = dataset(variables, table, labels, attrs)
-    return tree_of(datasets)
-
-
-def _in_folds(scalars: Scalars, places: Sequence[Place]) -> Scalars:
-    """Return numbers over ``repeat, fold`` instead of ``partition``; NaN for a missing fold."""
-    repeat_and_fold = np.array(places).T
-    repeats, folds = (repeat_and_fold.max(axis=1) + 1).tolist()
-    variables: Variables = {}
-    for name, (dims, values) in scalars.arrays().items():
-        if dims[:1] != (PARTITION,):
-            variables[name] = dims, values
-            continue
-        if len(places) == repeats * folds:  # none is missing: they are in this order
-            by_fold = values.reshape(repeats, folds, *values.shape[1:])
-        else:
-            by_fold = np.full((repeats, folds, *values.shape[1:]), np.nan)
-            by_fold[*repeat_and_fold] = values
-        variables[name] = ("repeat", "fold", *dims[1:]), by_fold
-    labels = {"repeat": np.arange(repeats), "fold": np.arange(folds), **scalars.labels}
-    del labels[PARTITION]
-    return scalars._replace(variables=variables, labels=labels)
 
 
 def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
@@ -157,7 +106,28 @@ def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
         if count in numbers
     }
     yield from parts_without_attempts(attempts, partitions, "partition")
-    yield from _messages_on_support(numbers, scalars.labels, node)
+    # Targets that the smallest partition does not support.
+    pairs, subjects = "impostor_pairs", "subjects"
+    if node == "open_set":
+        pairs, subjects = "impostor_attempts", "impostor_subjects"
+    if pairs in numbers and (has_impostors := numbers["impostor_attempts"] > 0).any():
+        counts = {*numbers} & {"genuine_attempts", pairs, subjects}
+        smallest = {x: numbers[x][has_impostors].min() for x in counts}
+        far, frr = (scalars.labels.get(x, np.empty(0)) for x in ("far_target", "frr_target"))
+        genuine_attempts, impostor_attempts = (
+            float(smallest[x]) for x in ("genuine_attempts", pairs)
+        )
+        people = int(smallest[subjects]) if subjects in smallest else None
+        searched = node == "open_set"
+        for message in support_of_parts(
+            far.tolist(),
+            frr.tolist(),
+            genuine_attempts,
+            impostor_attempts,
+            people,
+            searched=searched,
+        ):
+            yield message.concerning("the smallest partition")
     has_no_attempt = np.zeros(partitions, dtype=bool)
     for values in attempts.values():
         has_no_attempt |= values == 0
@@ -187,10 +157,9 @@ def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
             index = reverse[::-1]
             missing = int((np.isnan(values[(slice(None), *index)]) & ~has_no_attempt).sum())
             if missing:
-                pairs = zip(dims[1:], index, strict=True)
                 places = {
                     dim.replace("far_", "").replace("frr_", ""): labels[dim][k].item()
-                    for dim, k in pairs
+                    for dim, k in zip(dims[1:], index, strict=True)
                     if dim in labels
                 }
                 about = {"measure": name, "label": shown.get(name, name), "task": task}
@@ -199,27 +168,6 @@ def remarks_on_partitions(scalars: Scalars, node: str) -> Iterator[Message]:
     if undefined:
         reason = "a rank may be beyond the gallery, and a class may have scores that are all alike"
         yield undefined_in_parts(undefined, most, partitions, "partition", reason)
-
-
-def _messages_on_support(
-    numbers: Mapping[str, np.ndarray], labels: Mapping[str, np.ndarray], node: str
-) -> Iterator[Message]:
-    pairs, subjects = "impostor_pairs", "subjects"
-    if node == "open_set":
-        pairs, subjects = "impostor_attempts", "impostor_subjects"
-    if pairs not in numbers:
-        return
-    has_impostors = numbers["impostor_attempts"] > 0
-    if not has_impostors.any():
-        return
-    people = int(numbers[subjects][has_impostors].min()) if subjects in numbers else None
-    genuine, impostor = (
-        float(numbers[name][has_impostors].min()) for name in ("genuine_attempts", pairs)
-    )
-    far, frr = (labels.get(name, np.empty(0)).tolist() for name in ("far_target", "frr_target"))
-    searched = node == "open_set"
-    for message in support_of_parts(far, frr, genuine, impostor, people, searched=searched):
-        yield message.concerning("the smallest partition")
 
 
 # The default number of ranks of curves.
@@ -274,18 +222,14 @@ def summary(
     240
     """
     options = EvaluationOptions.parse(far_targets=far_targets, frr_targets=frr_targets, auc=auc)
-    if not isinstance(scores, Mapping):
-        return _summary_of_system(scores, protocol, options)
-    check_systems(scores)
-    return {name: _summary_of_system(each, protocol, options) for name, each in scores.items()}
-
-
-def _summary_of_system(
-    scores: Scores, protocol: str | Protocol, options: EvaluationOptions
-) -> dict[str, Any]:
-    by_task = scalars_of(scores, protocol, options)
-    warn_of(notes_on_scores(scores))
-    return by_task
+    if isinstance(scores, Mapping):
+        check_systems(scores)
+    systems = scores if isinstance(scores, Mapping) else {"": scores}
+    by_system = {}
+    for name, system in systems.items():
+        by_system[name] = scalars_of(system, protocol, options)
+        warn_of(notes_on_scores(system))
+    return by_system if isinstance(scores, Mapping) else by_system[""]
 
 
 def scalars_of(
@@ -457,40 +401,12 @@ def results_of_partitions(
             if task.distractor_ids:
                 distractor_ids = (*ids_of_no_person(distractor_ids), *task.distractor_ids)
     marked = marking(scores, distractor_ids, junk_ids)
-    if isinstance(partitions, type) and hasattr(partitions, "split"):
-        as_splitter(partitions)  # raises for a class in place of a splitter
-    if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
-        if not knows_people(marked):
-            raise ProtocolError("partitions need the subjects of the templates. Give labels")
-        sides = SplitSides(marked)
-        plan = sides.plan(partitions, tests_alone=True)
-        selections: list[Selection] = [sides.indices(x.test) for x in plan.splits.values()]
-        places = None if plan.codes is None else [*plan.splits]
-        parts = _Parts(selections, record_of(plan.splitter), places)
-    else:
-        is_scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
-        is_no_list = isinstance(partitions, str | bytes | Mapping)
-        if is_scalar or is_no_list or not isinstance(partitions, Iterable):
-            raise DataError(
-                f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
-                "partition a ProbesGallery, a pair (training, test) of index arrays, or one index "
-                "array"
-            )
-        listed = [*partitions]
-        tests = _test_parts(marked, [x for x in listed if _is_plain_pair(x)])
-        selections = [next(tests) if _is_plain_pair(x) else (x,) for x in listed]
-        for number, selection in enumerate(selections):
-            if any(side is None for side in selection):  # `select` would take all templates
-                raise DataError(f"partition {number}: a side is None; expected a list of indices")
-        words = counted(len(selections), "listed partitions")
-        parts = _Parts(selections, {"splitter": words, "splitter_class": "list"})
-    if not parts.selections:
-        raise DataError("there are no partitions; expected at least one")
+    selections, record, plan_of_folds = _selections(marked, partitions)
     # Who are impostors of open set if a card says "auto"; None without people.
     role: ImpostorProbes | None = None
     if knows_people(marked):
         role = "leave-subject-out"
-        if any(_has_unenrolled_probe(marked, selection) for selection in parts.selections):
+        if any(_has_unenrolled_probe(marked, selection) for selection in selections):
             role = "unenrolled"
     options = replace(options, impostors=role)
     user_thresholds = options.thresholds
@@ -503,18 +419,63 @@ def results_of_partitions(
         elif thresholds is None:
             thresholds = thresholds_over(scores, options.n_thresholds)
         options = replace(options, thresholds=thresholds, n_thresholds=None, max_rank=ranks)
-    numbers = numbers_of_parts(scores, parts.selections, protocol, options, curves=curves)
-    tree = partitions_tree(scores, numbers, parts)
+    provenance = Provenance.from_scores(scores)  # of the whole data
+    by_node, cards, tasks = numbers_of_parts(
+        scores, selections, protocol, options, provenance, curves=curves
+    )
+    excluded = ", ".join(left_out(with_exclusions(scores, cards[-1])))
+    datasets = {}
+    for node, scalars in by_node.items():
+        about = replace(provenance, exclude=excluded)
+        notes = [*remarks_on_partitions(scalars, node)]
+        attrs_of_task: dict[str, Any]
+        if (verification := tasks.verifying.get(node)) is not None:
+            attrs_of_task = {**verification.use.attrs, "claims": verification.claims_of}
+            if provenance.use_name and verification.use.templates == "single":
+                attrs_of_task["fusion"] = provenance.use_fusion
+        elif (search := tasks.searching.get(node)) is not None:
+            about = about.searching(scores)
+            of_task = "impostors" if isinstance(search, OpenSet) else "unmated"
+            attrs_of_task = search.attrs | {of_task: search[of_task]}
+        else:
+            rules = convention_of(cards[-1], (node,))  # it is the same in all cards
+            queries = Candidates(scores, rules)
+            lists = queries.without_removed(queries.rules.removed).completeness
+            notes += lists.of_probes(~queries.left_out).messages()
+            attrs_of_task = {**rules.attrs(), "ties": rules.ties} if node == "reid" else {}
+        title = node.replace("_", "-")
+        ends = {"single": "-template", "multi": "-template", "set": " identification"}
+        end = ends.get(re.split("[-/]", title)[-1], "")
+        words = f"{title.replace('/', ', ')}{end}, over partitions"
+        attrs = about_attrs(about, title.partition("/")[0], words, notes)
+        attrs["protocol"] = " or ".join(dict.fromkeys(card.name for card in cards))
+        attrs["threshold_units"] = "similarity" if about.kind == "similarity" else "distance"
+        if cards[-1].report.ranks:
+            attrs["report_ranks"] = " ".join(map(str, cards[-1].report.ranks))
+        attrs |= {"partitions": len(selections), **attrs_of_task, **record}
+        variables, labels = scalars.variables, scalars.labels
+        if plan_of_folds is not None:  # over repeat and fold in place of partition
+            variables = {**scalars.arrays()}
+            for name, (dims, values) in variables.items():
+                if dims[:1] == (PARTITION,):
+                    in_folds = plan_of_folds.placed(values)
+                    variables[name] = ("repeat", "fold", *dims[1:]), in_folds
+            repeats, folds = map(np.arange, plan_of_folds.shape)
+            labels = {"repeat": repeats, "fold": folds, **labels}
+            del labels[PARTITION]
+        table = {**TASKS[node.partition("/")[0]], **GALLERY}
+        datasets[node] = dataset(variables, table, labels, attrs)
+    tree = tree_of(datasets)
     if user_thresholds is not None:
-        for node in tree.leaves:
-            rates = node.to_dataset()
+        for leaf in tree.leaves:
+            rates = leaf.to_dataset()
             messages = list[Message]()
             if {"far", "frr"} <= {*rates}:
                 part_dims = [dim for dim in OVER if dim in rates.dims]
                 far, frr = (rates[name].mean(part_dims).values for name in ("far", "frr"))
                 following = following_scores(scores, user_thresholds)
                 messages += all_beyond_scores(user_thresholds, far, frr, following)
-            node.attrs.update(message_attrs([*messages, *messages_of(node.attrs)]))
+            leaf.attrs.update(message_attrs([*messages, *messages_of(leaf.attrs)]))
     return tree
 
 
@@ -525,14 +486,40 @@ def results_of_partitions(
 Selection = tuple[Any, ...]
 
 
-class _Parts(NamedTuple):
-    """The partitions of scores."""
+def _selections(
+    scores: Scores, partitions: Any
+) -> tuple[list[Selection], Mapping[str, str | int], SplitPlan | None]:
+    """Return the partitions, and the attributes that say who divided the data.
 
-    selections: list[Selection]
-    #: The attributes that say who divided the data.
-    record: Mapping[str, str | int]
-    #: The repeat and fold of each; None unless each repeat tests the same samples, each once.
-    places: list[Place] | None = None
+    Also the plan of folds, of which each repeat tests the same samples, each once; else None.
+    """
+    if isinstance(partitions, type) and hasattr(partitions, "split"):
+        as_splitter(partitions)  # raises for a class in place of a splitter
+    if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
+        if not knows_people(scores):
+            raise ProtocolError("partitions need the subjects of the templates. Give labels")
+        sides = SplitSides(scores)
+        plan = sides.plan(partitions, tests_alone=True)
+        selections: list[Selection] = [sides.indices(x.test) for x in plan.splits.values()]
+        return selections, record_of(plan.splitter), None if plan.codes is None else plan
+    is_scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
+    is_no_list = isinstance(partitions, str | bytes | Mapping)
+    if is_scalar or is_no_list or not isinstance(partitions, Iterable):
+        raise DataError(
+            f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
+            "partition a ProbesGallery, a pair (training, test) of index arrays, or one index "
+            "array"
+        )
+    listed = [*partitions]
+    tests = _test_parts(scores, [x for x in listed if _is_plain_pair(x)])
+    selections = [next(tests) if _is_plain_pair(x) else (x,) for x in listed]
+    for number, selection in enumerate(selections):
+        if any(side is None for side in selection):  # `select` would take all templates
+            raise DataError(f"partition {number}: a side is None; expected a list of indices")
+    if not selections:
+        raise DataError("there are no partitions; expected at least one")
+    words = counted(len(selections), "listed partitions")
+    return selections, {"splitter": words, "splitter_class": "list"}, None
 
 
 def _has_unenrolled_probe(scores: Scores, selection: Selection) -> bool:
@@ -705,14 +692,6 @@ OVER_TARGETS = {
 }
 
 
-class _Counted(NamedTuple):
-    """The numbers of a task in some parts."""
-
-    numbers: Numbers
-    #: bool (parts, ranks): whether a rank is reported; None of verification.
-    is_reported: np.ndarray | None = None
-
-
 def _are_increasing(indices: Any, size: int) -> bool:
     if not isinstance(indices, np.ndarray) or indices.dtype != np.int64 or not len(indices):
         return False
@@ -773,32 +752,35 @@ class TasksInParts:
 
     def numbers(self, tell: Tell) -> dict[str, Scalars] | None:
         """Return the numbers of all tasks by node; None if a part must be evaluated by itself."""
-        nodes: dict[str, list[_Counted]] = {}
+        nodes: dict[str, list[tuple[Numbers, np.ndarray | None]]] = {}
+        is_square = self.tasks.scores.layout == "all-against-all"
         for batch in batches(self.scores.shape, self.places):
-            counted_by_node = self._count(self.places[batch])
-            if counted_by_node is None:
+            parts = self.parts_at(self.places[batch])
+            # Another layout may have another card; and a part may be without people.
+            if (parts.are_square != is_square).any() or not parts.people.every.all():
                 return None
-            for node, of_batch in counted_by_node.items():
-                nodes.setdefault(node, []).append(of_batch)
+            for node, verification in self.tasks.verifying.items():
+                nodes.setdefault(node, []).append((self._verification(parts, verification), None))
+            searches_by_ties: dict[str, SearchedParts] = {}
+            longest = np.ones(1)
+            if self.tasks.searching:
+                longest = np.maximum(parts.most_candidates(), 1)
+            for node, task in self.tasks.searching.items():
+                if task.ties not in searches_by_ties:
+                    searches_by_ties[task.ties] = parts.searches(task)
+                searches = searches_by_ties[task.ties]
+                if isinstance(task, OpenSet):
+                    numbers, is_reported = self._open_set(searches, task, longest)
+                else:
+                    may_skip = task.unmated == "skip" or (task.unmated == "auto" and is_square)
+                    if not may_skip and (searches.of_people & ~searches.is_mated).any():
+                        return None  # probes without a mate are an error
+                    numbers, is_reported = self._closed_set(searches, task, longest)
+                numbers["gallery_templates"] = parts.gallery_templates
+                numbers["gallery_subjects"] = parts.people.enrolled
+                nodes.setdefault(node, []).append((numbers, is_reported))
             tell(batch.stop, len(self.places))
         return {node: self._scalars(node, of_batches) for node, of_batches in nodes.items()}
-
-    def _count(self, places: Sequence[PartTemplates]) -> dict[str, _Counted] | None:
-        """Count some parts by node; return None if one must be evaluated by itself."""
-        parts = self.parts_at(places)
-        layout = self.tasks.scores.layout
-        has_other_layout = parts.are_square != (layout == "all-against-all")
-        if has_other_layout.any():  # another layout may have another card
-            return None
-        if not parts.people.every.all():  # a part without people
-            return None
-        by_node: dict[str, _Counted] = {}
-        for node, verification in self.tasks.verifying.items():
-            by_node[node] = _Counted(self._verification(parts, verification))
-        if not self.tasks.searching:
-            return by_node
-        searches = self._searches(parts)
-        return None if searches is None else by_node | searches
 
     # -- verification
 
@@ -829,35 +811,7 @@ class TasksInParts:
             numbers["far_at_frr_supported"] = supported(frr_targets, independent)
         return numbers
 
-    # -- identification
-
-    def _searches(self, parts: PartsOfScores) -> dict[str, _Counted] | None:
-        """Count searches by node; return None if probes without a mate are an error."""
-        longest = np.maximum(parts.most_candidates(), 1)
-        sizes = {
-            "gallery_templates": parts.gallery_templates,
-            "gallery_subjects": parts.people.enrolled,
-        }
-        by_ties: dict[str, SearchedParts] = {}
-        by_node: dict[str, _Counted] = {}
-        for node, task in self.tasks.searching.items():
-            if task.ties not in by_ties:
-                by_ties[task.ties] = parts.searches(task)
-            searches = by_ties[task.ties]
-            if isinstance(task, OpenSet):
-                counted = self._open_set(searches, task, longest)
-            elif self._unmated_may_be_skipped(searches, task):
-                counted = self._closed_set(searches, task, longest)
-            else:
-                return None
-            by_node[node] = _Counted(counted.numbers | sizes, counted.is_reported)
-        return by_node
-
-    def _unmated_may_be_skipped(self, searches: SearchedParts, task: ClosedSet) -> bool:
-        is_square = self.tasks.scores.layout == "all-against-all"
-        if task.unmated == "skip" or (task.unmated == "auto" and is_square):
-            return True
-        return not (searches.of_people & ~searches.is_mated).any()
+    # -- identification: numbers, and whether a rank is reported, bool (parts, ranks)
 
     def _ranks_to_report(self, limit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return ranks, and a mask (parts, ranks): the rank is reported and within the limit."""
@@ -867,7 +821,9 @@ class TasksInParts:
         is_reported[:, 0] |= ~is_reported.any(axis=1)
         return ranks, is_reported
 
-    def _open_set(self, searches: SearchedParts, task: OpenSet, longest: np.ndarray) -> _Counted:
+    def _open_set(
+        self, searches: SearchedParts, task: OpenSet, longest: np.ndarray
+    ) -> tuple[Numbers, np.ndarray]:
         last = max(self.tasks.card.report.ranks, default=RANKS[-1])
         ranks, is_reported = self._ranks_to_report(
             np.minimum(longest, min(last, task.max_rank or last))
@@ -902,11 +858,11 @@ class TasksInParts:
             "genuine_subjects": searches.people.both,
             "impostor_subjects": searching,
         }
-        return _Counted(numbers, is_reported)
+        return numbers, is_reported
 
     def _closed_set(
         self, searches: SearchedParts, task: ClosedSet, longest: np.ndarray
-    ) -> _Counted:
+    ) -> tuple[Numbers, np.ndarray]:
         limit = longest if task.max_rank is None else np.full_like(longest, task.max_rank)
         ranks, is_reported = self._ranks_to_report(limit)
         mated = searches.is_mated
@@ -923,16 +879,14 @@ class TasksInParts:
             "tied": searches.number(mated & (searches.tied > 0)),
             "subjects": searches.people.both,
         }
-        return _Counted(numbers, is_reported)
+        return numbers, is_reported
 
     # -- all parts
 
-    def _scalars(self, node: str, batches: list[_Counted]) -> Scalars:
+    def _scalars(self, node: str, counted: list[tuple[Numbers, np.ndarray | None]]) -> Scalars:
         table = TASKS[node.partition("/")[0]]
-        numbers = {
-            name: np.concatenate([x.numbers[name] for x in batches]) for name in batches[0].numbers
-        }
-        masks = [x.is_reported for x in batches if x.is_reported is not None]
+        numbers = {name: np.concatenate([x[name] for x, _ in counted]) for name in counted[0][0]}
+        masks = [mask for _, mask in counted if mask is not None]
         labels: dict[str, np.ndarray] = {}
         costs: dict[str, Any] = {}
         if node.startswith("verification"):
@@ -973,24 +927,18 @@ class TasksInParts:
         return Scalars(in_order(variables | costs), labels, table)
 
 
-class NumbersOfParts(NamedTuple):
-    """The numbers of all parts by node, and the distinct cards by which they were evaluated."""
-
-    by_node: dict[str, Scalars]
-    cards: list[Protocol]
-    about: Provenance  # of the whole data
-    options: dict[str, dict[str, Any]]  # the attributes on the options of each task, by node
-
-
 def numbers_of_parts(
     scores: Scores,
     selections: Sequence[tuple[Any, ...]],
     protocol: str | Protocol,
     options: EvaluationOptions,
+    provenance: Provenance,
     *,
     curves: bool = False,
-) -> NumbersOfParts:
-    """Return the numbers of every task in each part of the scores, ``partition`` first.
+) -> tuple[dict[str, Scalars], list[Protocol], CardTasks]:
+    """Return the numbers of every task in each part of the scores, ``partition`` first, by node.
+
+    Also the distinct cards by which parts were evaluated, and the tasks of one part.
 
     `selections` has the arguments of :meth:`Scores.select` for each part. Variables and their other
     dimensions are the same as in a single evaluation:
@@ -1002,7 +950,6 @@ def numbers_of_parts(
     """
     with rows_reported():
         tell = reporter()
-    provenance = Provenance.from_scores(scores)
 
     def tasks_of_part(selection: tuple[Any, ...]) -> CardTasks:
         return tasks_of(scores.select(*selection), protocol, options, provenance)
@@ -1020,8 +967,7 @@ def numbers_of_parts(
         except BioevalError:
             numbers = None  # the part itself raises the error again, with its number
         if numbers is not None:
-            attributes = _options_of(tasks, numbers, provenance)
-            return NumbersOfParts(numbers, [tasks.card], provenance, attributes)
+            return numbers, [tasks.card], tasks
 
     # Other parts are evaluated one by one.
     stacks: dict[str, Stack] = {}
@@ -1065,28 +1011,7 @@ def numbers_of_parts(
             tell(part + 1, len(selections))
     labels = np.arange(len(selections))
     by_node = {node: stack.result(PARTITION, labels) for node, stack in stacks.items()}
-    return NumbersOfParts(by_node, cards, provenance, _options_of(tasks, by_node, provenance))
-
-
-def _options_of(
-    tasks: CardTasks, nodes: Iterable[str], provenance: Provenance
-) -> dict[str, dict[str, Any]]:
-    """Return the attributes of results that say how attempts are made and ranked, by node."""
-    attrs: dict[str, dict[str, Any]] = {}
-    for node in nodes:
-        if (verification := tasks.verifying.get(node)) is not None:
-            attrs[node] = {**verification.use.attrs, "claims": verification.claims_of}
-            if provenance.use_name and verification.use.templates == "single":
-                attrs[node]["fusion"] = provenance.use_fusion
-        elif (search := tasks.searching.get(node)) is not None:
-            attrs[node] = {"rank_unit": search.rank_unit, "fusion": search.fused}
-            attrs[node]["ties"] = search.ties
-            of_task = "impostors" if isinstance(search, OpenSet) else "unmated"
-            attrs[node][of_task] = search[of_task]
-        else:
-            rules = convention_of(tasks.card, (node,))
-            attrs[node] = {**rules.attrs(), "ties": rules.ties} if node == "reid" else {}
-    return attrs
+    return by_node, cards, tasks
 
 
 def tasks_of(

@@ -67,15 +67,15 @@ from bioeval.studies.assurance import (
     remarks_on,
     require_named_people,
 )
-from bioeval.studies.folds.cross_evaluate import cross_evaluate
-from bioeval.studies.folds.loop import (
+from bioeval.studies.cross_evaluate import (
     FoldOptions,
     ThresholdTask,
+    cross_evaluate,
+    fold_dataset,
     numbers_of_searches,
 )
-from bioeval.studies.folds.results import fold_dataset
-from bioeval.studies.folds.splits import Samples, SamplesToDivide, SplitPlan
 from bioeval.studies.judged_threshold import answers_of_study, new_people, rates_at
+from bioeval.studies.splits import Samples, SamplesToDivide, SplitPlan
 
 # The people that a target of a threshold study needs, and the people that the data have.
 

@@ -527,35 +527,30 @@ def _tests(
     """Return the tests of goats, wolves and lambs, and which of them there is no test of."""
     genuine, as_probe, as_claimed = attempts
     subjects = len(as_probe.attempts)
-    goats = (
-        genuine.means(subjects),
-        np.bincount(genuine.person[genuine.half == 1], minlength=subjects),
-    )
-    wolves = as_probe.means, as_probe.second_half_sizes
-    lambs = as_claimed.means, as_claimed.second_half_sizes
-    tests = {
-        "goat": goat_test(*goats, permutations, Stream(seed, 1)),
-        "wolf": opponents_test(*wolves, permutations, Stream(seed, 2)),
-        "lamb": opponents_test(*lambs, permutations, Stream(seed, 3)),
+    size_of_goats = np.bincount(genuine.person[genuine.half == 1], minlength=subjects)
+    halves = {
+        "goat": (goat_test, genuine.means(subjects), size_of_goats),
+        "wolf": (opponents_test, as_probe.means, as_probe.second_half_sizes),
+        "lamb": (opponents_test, as_claimed.means, as_claimed.second_half_sizes),
     }
-    variables: Variables = {
-        "correlation": (("test",), [test.correlation for test in tests.values()]),
-        "p": (("test",), [test.p for test in tests.values()]),
-    }
-    messages = []
-    for animal, test in tests.items():
+    correlations, p_values, messages = [], [], []
+    for key, (animal, (test, means, sizes)) in enumerate(halves.items(), 1):
+        correlation, p, tested = test(means, sizes, permutations, Stream(seed, key))
+        correlations.append(correlation)
+        p_values.append(p)
         animals, *needed = TESTED[animal]
-        if test.subjects < LEAST_SUBJECTS:
+        if tested < LEAST_SUBJECTS:
             templates = needed[layout != "all-against-all"]
             why = (
-                f"{counted(test.subjects, 'subjects')} {'has' if test.subjects == 1 else 'have'} "
+                f"{counted(tested, 'subjects')} {'has' if tested == 1 else 'have'} "
                 "two halves, each with a finite score, "
                 f"and {LEAST_SUBJECTS} are needed; halves take at least {templates} of a subject"
             )
             messages.append(Message("animals-not-tested", animals=animals, why=why))
-        elif math.isnan(test.correlation):
+        elif math.isnan(correlation):
             why = "all subjects are alike"
             messages.append(Message("animals-not-tested", animals=animals, why=why))
+    variables = variables_over(("test",), correlation=correlations, p=p_values)
     return variables, messages
 
 
@@ -614,16 +609,13 @@ def _answers(ds: xr.Dataset) -> Iterator[Message]:
 # genuine and the accepted attempts.
 
 
-class Halves(NamedTuple):
-    """The half of each template among its subject's templates, and the group of each subject."""
-
-    probe: np.ndarray  # 0 or 1, (probes,)
-    gallery: np.ndarray  # 0 or 1, (gallery templates,)
-    group: np.ndarray  # from 0 to `GROUPS` - 1, (subjects,)
-
-
-def draw_halves(scores: Scores, person: Codes, stream: Stream) -> Halves:
+def draw_halves(
+    scores: Scores, person: Codes, stream: Stream
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Divide the templates of each subject into two halves at random.
+
+    Return the half of each probe and of each gallery template, 0 or 1, and the group of each
+    subject, from 0 to `GROUPS` - 1.
 
     Whole sessions are drawn where the data have a metadata column ``session``. A template or
     session on both sides is in the same half on both sides; otherwise the sides are drawn apart.
@@ -652,7 +644,7 @@ def draw_halves(scores: Scores, person: Codes, stream: Stream) -> Halves:
     group = np.empty(subjects, dtype=np.int64)
     group[np.argsort(stream.uniforms(subjects), kind="stable")] = np.arange(subjects) % GROUPS
     of_probe, of_gallery = np.split(half[unit_of_template.reshape(-1)], [probes])
-    return Halves(of_probe, of_gallery, group)
+    return of_probe, of_gallery, group
 
 
 def sessions_of(scores: Scores) -> Codes:
@@ -696,16 +688,15 @@ class Impostors(NamedTuple):
         return ratio(self.sums, self.finite)
 
 
-class ZooAttempts(NamedTuple):
-    """The genuine attempts, and the impostor attempts of each subject in both roles."""
-
-    genuine: Genuine
-    as_probe: Impostors
-    as_claimed: Impostors
+#: The genuine attempts, and the impostor attempts of each subject as probe and as claimed.
+ZooAttempts = tuple[Genuine, Impostors, Impostors]
 
 
 def attempts_by_subject(
-    scores: Scores, person: Codes, halves: Halves, threshold: float
+    scores: Scores,
+    person: Codes,
+    halves: tuple[np.ndarray, np.ndarray, np.ndarray],
+    threshold: float,
 ) -> ZooAttempts:
     """Return the attempts by subject, the codes of `person`.
 
@@ -716,9 +707,10 @@ def attempts_by_subject(
     # Blocks have the gallery in the order of its subjects.
     order = scores.gallery_order.columns[0]
     claimed = person.gallery[order]
-    half_of_claimed = halves.gallery[order]
-    group_of_probe = halves.group[person.probe]
-    group_of_claimed = halves.group[claimed]
+    half_of_probe, half_of_template, group = halves
+    half_of_claimed = half_of_template[order]
+    group_of_probe = group[person.probe]
+    group_of_claimed = group[claimed]
     threshold = float(among_distances(scores, threshold))
 
     fa_as_probe = np.zeros(subjects, dtype=np.int64)
@@ -735,8 +727,8 @@ def attempts_by_subject(
         for block in blocks_of(scores):
             rows = block.probes
             row, column, value = block.genuine()
-            half = halves.probe[row]
-            half[half != halves.gallery[column]] = -1
+            half = half_of_probe[row]
+            half[half != half_of_template[column]] = -1
             genuine_of_blocks.append((value, person.probe[row], half))
 
             distances = block.impostors().values
@@ -753,7 +745,7 @@ def attempts_by_subject(
             probe_lacking[rows] = lacking.sum(axis=0)
 
         as_probe = _impostors(
-            person.probe, halves.probe, group_of_claimed, fa_as_probe, probe_sums, probe_lacking
+            person.probe, half_of_probe, group_of_claimed, fa_as_probe, probe_sums, probe_lacking
         )
         as_claimed = _impostors(
             claimed,
@@ -773,7 +765,7 @@ def attempts_by_subject(
         distance = farthest(distance)
     distance = distance.astype(np.float64)
     genuine = Genuine(distance, owner[by_distance], half[by_distance], is_genuine_accepted)
-    return ZooAttempts(genuine, as_probe, as_claimed)
+    return genuine, as_probe, as_claimed
 
 
 def _impostors(
@@ -805,15 +797,9 @@ def _impostors(
 # The tests of two halves.
 
 
-class HalvesTest(NamedTuple):
-    """The correlation of two halves over subjects, and its one-sided p-value.
-
-    Both are NaN if fewer than `LEAST_SUBJECTS` subjects have both halves.
-    """
-
-    correlation: float
-    p: float
-    subjects: int  # number of subjects with both halves
+#: The correlation of two halves over subjects, its one-sided p-value, and the number of subjects
+#: with both halves. Correlation and p-value are NaN of fewer than `LEAST_SUBJECTS` subjects.
+HalvesTest = tuple[float, float, int]
 
 
 def goat_test(means: np.ndarray, size: np.ndarray, permutations: int, stream: Stream) -> HalvesTest:
@@ -825,7 +811,7 @@ def goat_test(means: np.ndarray, size: np.ndarray, permutations: int, stream: St
     """
     has_both_means = ~np.isnan(means).any(axis=1)
     if has_both_means.sum() < LEAST_SUBJECTS:
-        return HalvesTest(math.nan, math.nan, int(has_both_means.sum()))
+        return math.nan, math.nan, int(has_both_means.sum())
     order, ends = _strata(size[has_both_means])
     # Twice the ranks are whole numbers, and so are sums of their products: ties are exact.
     ranks = scipy.stats.rankdata(means[has_both_means], axis=0)[order]
@@ -837,7 +823,7 @@ def goat_test(means: np.ndarray, size: np.ndarray, permutations: int, stream: St
     spread = math.sqrt(first.var() * second.var())
     covariance = int(first @ second) / len(first) - float(first.mean() * second.mean())
     p_value = (1 + int((products >= first @ second).sum())) / (1 + permutations)
-    return HalvesTest(covariance / spread if spread > 0 else math.nan, p_value, len(first))
+    return covariance / spread if spread > 0 else math.nan, p_value, len(first)
 
 
 def opponents_test(
@@ -855,7 +841,7 @@ def opponents_test(
     """
     has_both_halves = ~np.isnan(means).all(axis=2).any(axis=1)
     if has_both_halves.sum() < LEAST_SUBJECTS:
-        return HalvesTest(math.nan, math.nan, int(has_both_halves.sum()))
+        return math.nan, math.nan, int(has_both_halves.sum())
     order, ends = _strata(size[has_both_halves])
     means = means[has_both_halves][order]
     means = means[:, :, ~np.isnan(means).all(axis=(0, 1))]
@@ -877,7 +863,7 @@ def opponents_test(
     if spread > 0:
         # Only pairs of different groups were summed: all pairs would give more, by this factor.
         correlation = observed / spread * groups / (groups - 1)
-    return HalvesTest(float(np.clip(correlation, -1, 1)), p_value, len(means))
+    return float(np.clip(correlation, -1, 1)), p_value, len(means)
 
 
 def _strata(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,12 +16,12 @@ from bioeval.results.variables import (
 )
 from bioeval.studies.assurance import ASSURED, PROMISE
 from bioeval.studies.compare import COMPARISON
-from bioeval.studies.folds.results import OF_FOLDS
+from bioeval.studies.cross_evaluate import OF_FOLDS
 from bioeval.studies.gallery_size import GALLERY_SIZE
 from bioeval.studies.groups import GROUPS
 from bioeval.studies.judged_threshold import JUDGED
 from bioeval.studies.threshold_study import STUDY
-from bioeval.studies.tracking import tracking
+from bioeval.studies.tracking import TRACKING, TRACKING_DIMENSIONS, TRACKING_TARGETS
 from bioeval.studies.worst_pairs import WORST_PAIRS
 from bioeval.studies.zoo import ZOO
 from bioeval.tasks.identification import RANKS
@@ -29,13 +29,13 @@ from bioeval.tasks.reid.gom import RANKED
 from bioeval.tasks.reid.reid import TOP_K
 
 SECTIONS: dict[str, Mapping[str, Variable]] = {
-    "Dimensions": COORDINATES | tracking.TRACKING_DIMENSIONS,
+    "Dimensions": COORDINATES | TRACKING_DIMENSIONS,
     **{f"`be.{task}`": TASKS[task] for task in ("verification", "open_set", "closed_set")},
     "`be.with_failures`": FAILURES,
     "`be.ranks`": RANKS,
     "`be.reid`": REID | RANKED | TOP_K,
     "`be.gom`": GOM,
-    "`be.tracking`": tracking.TRACKING | tracking.TRACKING_TARGETS,
+    "`be.tracking`": TRACKING | TRACKING_TARGETS,
     "`be.cross_evaluate`": OF_FOLDS | FOLDS,
     "`be.repeat`": GALLERY,
     "`be.judge_threshold`": JUDGED,

@@ -239,7 +239,7 @@ def tracking_command(
     are ranked, with intervals of their differences over the sequences that all of them have.
     """
     from bioeval.cli.running import Extras
-    from bioeval.studies.tracking.tracking import tracking
+    from bioeval.studies.tracking import tracking
 
     options["frames"] = _lengths(frames)
     source = click.get_current_context().get_parameter_source

@@ -111,7 +111,7 @@ def test_folds_that_are_judged_in_turn_are_as_those_of_sorted_scores(listed):
     splitter = be.partition.SubjectKFold(3, n_repeats=3, shuffle=True, random_state=2)
     plain = be.cross_evaluate(scores, splitter, threshold="far=0.05", far_targets=(0.1,))
     with blocks_of(listed=listed) as patch:
-        patch.setattr("bioeval.studies.folds.loop.masks_pay", lambda *of_cells: False)
+        patch.setattr("bioeval.studies.cross_evaluate.masks_pay", lambda *of_cells: False)
         patch.setattr("bioeval.counting.folds.TOGETHER", 1)
         in_turn = be.cross_evaluate(scores, splitter, threshold="far=0.05", far_targets=(0.1,))
     assert_same_but_d_prime(in_turn, plain)

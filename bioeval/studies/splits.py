@@ -7,6 +7,7 @@ both sides.
 from __future__ import annotations
 
 import hashlib
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -93,7 +94,21 @@ def _training_and_test(splitter: Any, parts: tuple, n: int, *, tests_alone: bool
             "be.repeat evaluates with each of its galleries"
         )
     if not isinstance(splitter, Division):
-        checked = [_as_samples(part, n, splitter) for part in parts]
+        checked = []
+        for part in parts:
+            array = np.asarray(part)
+            if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
+                raise DataError(
+                    f"{name_of(splitter)} yields an array {array.shape} {array.dtype}; expected "
+                    "indices of samples, whole numbers"
+                )
+            wrong = (array < 0) | (array >= n)
+            if wrong.any():
+                raise DataError(
+                    f"{name_of(splitter)} yields {counted(wrong.sum(), 'positions')} out of range, "
+                    f"the first is {int(array[np.argmax(wrong)])}; expected 0..{n - 1}"
+                )
+            checked.append(array.astype(np.int64))
         train, test = checked[-2:]
         if not len(test):
             raise DataError(f"{name_of(splitter)} yields an empty test part")
@@ -110,23 +125,6 @@ def _training_and_test(splitter: Any, parts: tuple, n: int, *, tests_alone: bool
         parts = tuple(checked)
     # Parts are training and test, or training, validation and test.
     return Split(Part.of_one_set(parts[-2]), Part.of_one_set(parts[-1]), parts[0])
-
-
-def _as_samples(part: Any, n: int, splitter: Any) -> np.ndarray:
-    array = np.asarray(part)
-    if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
-        raise DataError(
-            f"{name_of(splitter)} yields an array {array.shape} {array.dtype}; expected indices of "
-            "samples, whole numbers"
-        )
-    wrong = (array < 0) | (array >= n)
-    if wrong.any():
-        raise DataError(
-            f"{name_of(splitter)} yields {counted(wrong.sum(), 'positions')} out of range, "
-            "the first is "
-            f"{int(array[np.argmax(wrong)])}; expected 0..{n - 1}"
-        )
-    return array.astype(np.int64)
 
 
 def folds_in_order(splitter: Any, order: GivenSide) -> Any:
@@ -199,6 +197,15 @@ class SplitPlan:
         #: The number of repeats, and the largest number of folds in a repeat.
         self.shape = tuple((np.array([*self.splits]).max(axis=0) + 1).tolist())
 
+    def placed(self, values: np.ndarray) -> np.ndarray:
+        """Return values over splits as values over (repeat, fold); NaN for a missing fold."""
+        shape = *self.shape, *values.shape[1:]
+        placed = np.full(shape, np.nan)
+        if len(self.splits) == math.prod(self.shape):
+            placed = np.empty(shape, values.dtype)
+        placed[tuple(np.array([*self.splits]).T)] = values
+        return placed
+
     def _digest(self, samples: SamplesToDivide) -> str:
         columns = {name: np.asarray(column) for name, column in (samples.meta or {}).items()}
         place = places_in_order(columns, self.n)[0]
@@ -244,23 +251,6 @@ class Samples:
         return {"subjects": subjects, "shared_subjects": np.count_nonzero(train & test)}
 
 
-class _DistinctTemplates(NamedTuple):
-    """The distinct templates of both sides of a matrix, in order of appearance, probes first.
-
-    The lines of a matrix are its rows, followed by its columns.
-    """
-
-    template_of_line: np.ndarray  # int64 (rows + columns,)
-    first_line: np.ndarray  # int64 (templates,): the first line of each template
-
-    @classmethod
-    def from_scores(cls, scores: Scores) -> _DistinctTemplates:
-        ids = np.append(scores.probe_ids, scores.gallery_ids)
-        _, first, by_id = np.unique(ids, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        return cls(np.argsort(order)[by_id.reshape(-1)], first[order])
-
-
 class SplitSides(Samples):
     """The distinct templates of both sides of a score matrix, as `n` samples that are divided.
 
@@ -278,11 +268,16 @@ class SplitSides(Samples):
         """Number the people among the templates in order of appearance, probes first."""
         self.scores = scores
         self.ids = scores.no_person_ids if ids is None else tuple(ids)
-        distinct = _DistinctTemplates.from_scores(scores)
-        self.templates = len(distinct.first_line)
+        # Lines are the rows, followed by the columns. The distinct templates of both, in order of
+        # appearance: the template of each line, and the first line of each template.
+        line_ids = np.append(scores.probe_ids, scores.gallery_ids)
+        _, first, by_id = np.unique(line_ids, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        template_of_line, first_line = np.argsort(order)[by_id.reshape(-1)], first[order]
+        self.templates = len(first_line)
         code_of_line = np.append(scores.codes.probe, scores.codes.gallery)
         of_no_person = scores.codes.of_no_person(self.ids)
-        is_person = ~of_no_person[code_of_line[distinct.first_line]]
+        is_person = ~of_no_person[code_of_line[first_line]]
         self.people = np.flatnonzero(is_person)
         self.n = len(self.people)
         if not self.n:
@@ -293,7 +288,7 @@ class SplitSides(Samples):
             )
 
         sample_of_template = np.where(is_person, np.cumsum(is_person) - 1, -1)
-        sample_of_line = sample_of_template[distinct.template_of_line]
+        sample_of_line = sample_of_template[template_of_line]
         rows = len(scores.probe_ids)
         self.sample_of_row = sample_of_line[:rows]
         self.sample_of_column = sample_of_line[rows:]
@@ -302,7 +297,7 @@ class SplitSides(Samples):
         self._is_one_set = all(np.array_equal(x, samples) for x in sides)
 
         # The columns of the samples, which splitters read.
-        line_of_sample = distinct.first_line[is_person]
+        line_of_sample = first_line[is_person]
         self.subject = code_of_line[line_of_sample]
         self.labels = concatenated([scores.probe_labels, scores.gallery_labels])[line_of_sample]
         self.meta = {
@@ -342,19 +337,15 @@ class SplitSides(Samples):
         plan = SplitPlan(of_samples, samples, tests_alone=tests_alone, given=splitter)
         if not self._is_one_set and not isinstance(splitter, Division):
             for split in plan.splits.values():
-                self._require_both_sides(split.test, name_of(splitter))
+                sides = zip(("probe", "gallery template"), self.indices(split.test), strict=True)
+                if lacking := [side for side, indices in sides if not len(indices)]:
+                    probes = len(np.unique(self.sample_of_row[self.sample_of_row >= 0]))
+                    raise DataError(
+                        f"{name_of(splitter)} yields a test part without a {lacking[0]}; the "
+                        "indices of both sides are counted together: probes are 0 to "
+                        f"{probes - 1}, and gallery templates {probes} to {self.n - 1}"
+                    )
         return plan
-
-    def _require_both_sides(self, test: Part, splitter: str) -> None:
-        """Raise :class:`DataError` if a test part has no probe, or no gallery template."""
-        for side, indices in zip(("probe", "gallery template"), self.indices(test), strict=True):
-            if not len(indices):
-                probes = len(np.unique(self.sample_of_row[self.sample_of_row >= 0]))
-                raise DataError(
-                    f"{splitter} yields a test part without a {side}; the indices of both sides "
-                    f"are counted together: probes are 0 to {probes - 1}, and gallery templates "
-                    f"{probes} to {self.n - 1}"
-                )
 
     def _warn_of_distractors(self, splitter: Any) -> None:
         if not _divides_people(splitter):

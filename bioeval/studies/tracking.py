@@ -1,33 +1,59 @@
-"""The counts of one sequence, the measures that they give, and the intervals of these."""
+"""Evaluation of tracking: CLEAR MOT, identity measures and HOTA of one tracker or of several."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
+import xarray as xr
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-from bioeval.base.arguments import require_choice, require_number
-from bioeval.base.errors import DataError, Message, counted
-from bioeval.base.progress import report
+from bioeval.base.arguments import (
+    require_choice,
+    require_list,
+    require_listed_numbers,
+    require_number,
+)
+from bioeval.base.errors import (
+    DataError,
+    Message,
+    counted,
+    joined_messages,
+    message_attrs,
+    received,
+)
+from bioeval.base.progress import report, stage
+from bioeval.results.dataset import dataset, variables_over
 from bioeval.results.variables import Variable
+from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.jackknife import student
-from bioeval.stats.options import IntervalMethod
+from bioeval.stats.options import IntervalMethod, interval_of
+from bioeval.stats.simultaneous import least_discordant
 from bioeval.stats.weighted_sums import ratio
-from bioeval.studies.tracking.inputs import (
+from bioeval.studies.boxes import (
+    LISTED,
     BoxRows,
-    Pair,
     SequenceSource,
-    read_pairs,
+    are_trackers,
+    frames_given,
+    read_sequences,
+    sources_of,
+)
+from bioeval.studies.compare import (
+    FEWEST_SEQUENCES,
+    ComparedMeasure,
+    SystemMeasure,
+    comparison_dataset,
+    with_answers,
 )
 
 # One sequence with integer codes for its identities, and the matching of its boxes.
@@ -79,88 +105,80 @@ class Scene:
     notes: list[Message]  # remarks on the data
 
 
-def make_scene(pair: Pair, ignored: str, classes: Sequence[int] | None, numbered: bool) -> Scene:
+def make_scene(
+    name: str,
+    truth: BoxRows,
+    result: BoxRows,
+    frames: int | None,
+    frames_from: str,
+    options: TrackingOptions,
+    numbered: bool,
+) -> Scene:
     """Order the rows of a sequence, and code its targets and identities.
 
-    `classes` are the classes that are evaluated; None for the classes of the convention. Classes
-    are `numbered` if a row of the ground truth, in any sequence, has a class from 1 up.
+    Classes are `numbered` if a row of the ground truth, in any sequence, has a class from 1 up.
     """
-    frames_with_rows = np.union1d(pair.truth.frame, pair.result.frame)
+    frames_with_rows = np.union1d(truth.frame, result.frame)
     orders, boxes, ids = [], [], []
-    for rows in (pair.truth, pair.result):
+    for rows in (truth, result):
         order = np.lexsort((rows.line, rows.identity, rows.frame))
-        _refuse_repeated_ids(rows, order)
+        in_order, identity = rows.frame[order], rows.identity[order]
+        is_again = (in_order[1:] == in_order[:-1]) & (identity[1:] == identity[:-1])
+        if len(again := np.flatnonzero(is_again) + 1):
+            i = min(again, key=lambda i: rows.line[order[i]])
+            row, before = order[i], order[i - 1]
+            raise DataError(
+                f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}, "
+                f"as in {rows.line[before]}; expected each id once in a frame "
+                f"({counted(len(again), 'boxes')} too many)"
+            )
         distinct, code = np.unique(rows.identity, return_inverse=True)
         frame = np.searchsorted(frames_with_rows, rows.frame[order])
         boxes.append(Boxes(code.reshape(-1)[order], frame, np.ascontiguousarray(rows.box[order])))
         orders.append(order)
         ids.append(distinct)
-    for rows in (pair.truth, pair.result):
-        if pair.frames is not None and (beyond := np.flatnonzero(rows.frame > pair.frames)).size:
+    for rows in (truth, result):
+        if frames is not None and (beyond := np.flatnonzero(rows.frame > frames)).size:
             raise DataError(
                 f"{rows.where(beyond[0])}: frame is {rows.frame[beyond[0]]}; expected at most "
-                f"{pair.frames}, the length that is {pair.frames_from}"
+                f"{frames}, the length that is {frames_from}"
             )
-    counted, distractor = _evaluated_and_distractors(pair.truth, ignored, classes, numbered)
-    frames, frames_from = len(frames_with_rows), "rows"
-    if pair.frames is not None:
-        frames, frames_from = pair.frames, pair.frames_from
-    truth = pair.truth
-    result = pair.result
+
+    # Which boxes of the ground truth are evaluated, and which are distractors.
+    is_evaluated = truth.flag != 0
+    if options.classes is not None:
+        is_evaluated &= np.isin(truth.category, options.classes)
+    elif options.ignored in DISTRACTORS:
+        # A box without a class counts as a pedestrian; 0 is a class only if classes are numbered.
+        has_class = truth.category >= (0 if numbered else 1)
+        is_evaluated &= ~has_class | (truth.category == PEDESTRIAN)
+    is_distractor = ~is_evaluated & (options.ignored != "count")
+    if options.ignored in DISTRACTORS:
+        is_distractor &= np.isin(truth.category, DISTRACTORS[options.ignored])
     notes = [
         Message("no-boxes", side=side)
-        for side, boxes in (("ground truth", counted.any()), ("result", len(result)))
-        if not boxes
+        for side, has_boxes in (("ground truth", is_evaluated.any()), ("result", len(result)))
+        if not has_boxes
     ]
-    if pair.frames is None and len(truth):
+    if frames is None and len(truth):
         last = int(truth.frame.max())
         if boxes_after := int(np.count_nonzero(result.frame > last)):
             notes.append(Message("boxes-beyond-truth", boxes=boxes_after, last=last))
     return Scene(
-        name=pair.name,
+        name=name,
         truth=boxes[0],
         result=boxes[1],
         target_ids=ids[0],
         identity_ids=ids[1],
-        counted=counted[orders[0]],
-        distractor=distractor[orders[0]],
-        category=pair.truth.category[orders[0]],
-        world=pair.truth.world,
+        counted=is_evaluated[orders[0]],
+        distractor=is_distractor[orders[0]],
+        category=truth.category[orders[0]],
+        world=truth.world,
         frames_with_rows=len(frames_with_rows),
-        frames=frames,
-        frames_from=frames_from,
+        frames=len(frames_with_rows) if frames is None else frames,
+        frames_from="rows" if frames is None else frames_from,
         notes=notes,
     )
-
-
-def _refuse_repeated_ids(rows: BoxRows, order: np.ndarray) -> None:
-    in_order, identity = rows.frame[order], rows.identity[order]
-    again = np.flatnonzero((in_order[1:] == in_order[:-1]) & (identity[1:] == identity[:-1])) + 1
-    if len(again):
-        i = min(again, key=lambda i: rows.line[order[i]])
-        row, before = order[i], order[i - 1]
-        raise DataError(
-            f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}, "
-            f"as in {rows.line[before]}; expected each id once in a frame "
-            f"({counted(len(again), 'boxes')} too many)"
-        )
-
-
-def _evaluated_and_distractors(
-    truth: BoxRows, ignored: str, classes: Sequence[int] | None, numbered: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    counted = truth.flag != 0
-    if classes is not None:
-        counted &= np.isin(truth.category, classes)
-    elif ignored in DISTRACTORS:
-        # A box without a class counts as a pedestrian; 0 is a class only if classes are numbered.
-        has_class = truth.category >= (0 if numbered else 1)
-        counted &= ~has_class | (truth.category == PEDESTRIAN)
-    if ignored == "count":
-        return counted, np.zeros(len(truth), dtype=bool)
-    if ignored == "remove":
-        return counted, ~counted
-    return counted, ~counted & np.isin(truth.category, DISTRACTORS[ignored])
 
 
 #: The relative tolerance of the threshold for rounding errors: coordinates are decimals.
@@ -338,21 +356,6 @@ def most_in_common(target: np.ndarray, identity: np.ndarray) -> int:
     return round(float(weight)) - targets
 
 
-def fingerprint(scenes: Sequence[Scene]) -> str:
-    """Return the numbers of boxes and a digest of all rows, independent of the order of rows."""
-    digest = hashlib.sha256()
-    truth = result = 0
-    for scene in scenes:
-        truth += len(scene.truth)
-        result += len(scene.result)
-        digest.update(f"{scene.name}||{scene.frames}".encode())
-        for boxes, ids in ((scene.truth, scene.target_ids), (scene.result, scene.identity_ids)):
-            for array in (ids[boxes.code], boxes.frame, boxes.box):
-                digest.update(np.ascontiguousarray(array).tobytes())
-        digest.update(scene.counted.tobytes())
-    return f"{truth} x {result} boxes {digest.hexdigest()[:16]}"
-
-
 #: The states of a target, by increasing coverage.
 STATES = ("mostly lost", "partially tracked", "mostly tracked")
 
@@ -364,39 +367,6 @@ Ignored = Literal["motchallenge", "mot20", "remove", "count"]
 
 #: Whether a mostly tracked target is covered in at least 80 % of its frames, or in more.
 MostlyTracked = Literal["at-least", "more-than"]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The counts of one sequence, which add up over sequences."""
-
-    counts: dict[str, int | float]  # ``overlap`` is the sum of IoU over the matches
-    hota: dict[str, np.ndarray]  # sums over the matches at each threshold, (thresholds,)
-    #: Variables of each target, (targets,); ``target`` is its id, behind the name of the sequence
-    #: if there is one.
-    targets: dict[str, np.ndarray]
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluated:
-    """The sequences of a result, their counts, and messages on them."""
-
-    scenes: list[Scene]
-    measured: list[Measured]
-    sums: SequenceSums
-    messages: list[Message]
-
-    def class_attrs(self) -> dict[str, str | int]:
-        """Return the evaluated and the ignored classes of the ground truth, as attributes."""
-        evaluated, present = set[int](), set[int]()
-        for scene in self.scenes:
-            present |= set(scene.category.tolist())
-            evaluated |= set(scene.category[scene.counted].tolist())
-        return {
-            "classes_evaluated": _listed_classes(evaluated),
-            "classes_ignored": _listed_classes(present - evaluated),
-            "world_coordinates": sum(scene.world for scene in self.scenes),
-        }
 
 
 def _listed_classes(classes: set[int]) -> str:
@@ -438,55 +408,97 @@ class TrackingOptions:
         role: str = "result",
     ) -> Evaluated:
         """Read, match and count each sequence; errors call the result `role`."""
-        pairs, messages = read_pairs(truths, results, frames, role, self.classes is not None)
-        present = set[int]().union(*(pair.truth.category.tolist() for pair in pairs))
+        sequences, messages = read_sequences(
+            truths, results, frames, role, with_class=self.classes is not None
+        )
+        present = set[int]().union(*(truth.category.tolist() for _, truth, *_ in sequences))
         if missing := [x for x in self.classes or () if x not in present]:
             present_classes = _listed_classes(present) or "no rows"
             raise DataError(
                 f"`classes` has {missing[0]}, which no row of the ground truth has; "
                 f"its classes are: {present_classes}"
             )
-        numbered = any((pair.truth.category >= 1).any() for pair in pairs)
-        scenes, measured = list[Scene](), list[Measured]()
-        for pair in pairs:
+        numbered = any((truth.category >= 1).any() for _, truth, *_ in sequences)
+        scenes, measured = list[Scene](), []
+        for sequence in sequences:
             report(0, 0)
-            scene = make_scene(pair, self.ignored, self.classes, numbered)
-            counted, notes = self.measure(scene), scene.notes
-            if not counted.counts["tp"] and len(scene.truth) and len(scene.result):
+            scene = make_scene(*sequence, self, numbered)
+            counts, sums, targets = self.measure(scene)
+            notes = scene.notes
+            if not counts["tp"] and len(scene.truth) and len(scene.result):
                 notes = [*notes, Message("no-matches", iou=self.iou)]
             messages += [x.concerning(*filter(None, [scene.name])) for x in notes]
             scenes.append(scene)
-            measured.append(counted)
-        sums = SequenceSums.from_sequences(
-            [x.name for x in scenes], [x.counts for x in measured], [x.hota for x in measured]
-        )
-        counts, _ = sums.total
-        remarks = []
+            measured.append((counts, sums, targets))
+
         by_class = self.ignored in DISTRACTORS
         if (
             by_class
             and self.classes is None
             and (class_0 := sum(int((x.category[~x.counted] == 0).sum()) for x in scenes))
         ):
-            remarks.append(Message("class-0-ignored", boxes=class_0))
-        if boxes := int(counts["ignored_truth_boxes"]):
+            messages.append(Message("class-0-ignored", boxes=class_0))
+        counts_of, sums_of, targets_of = zip(*measured, strict=True)
+        counts, sums = (
+            {name: np.array([x[name] for x in of]) for name in of[0]} for of in (counts_of, sums_of)
+        )
+        targets = {name: np.concatenate([x[name] for x in targets_of]) for name in targets_of[0]}
+        if boxes := int(counts["ignored_truth_boxes"].sum()):
             ignored_boxes = "distractors among them" if by_class else "them"
-            treatment = f"are removed ({int(counts['removed_result_boxes']):,})"
+            treatment = f"are removed ({int(counts['removed_result_boxes'].sum()):,})"
             if self.ignored == "count":
                 treatment = "count as false positives"
             about = {"which": ignored_boxes, "treatment": treatment}
-            remarks.append(Message("ignored-boxes", boxes=boxes, **about))
-        if unknown := [scene.frames_from for scene in scenes].count("rows"):
-            remarks.append(Message("frames-not-given", unknown=unknown, sequences=len(scenes)))
-        messages += remarks
-        return Evaluated(scenes, measured, sums, messages)
+            messages.append(Message("ignored-boxes", boxes=boxes, **about))
+        frames_from = [scene.frames_from for scene in scenes]
+        if unknown := frames_from.count("rows"):
+            messages.append(Message("frames-not-given", unknown=unknown, sequences=len(scenes)))
 
-    def measure(self, scene: Scene) -> Measured:
-        """Match the boxes of a sequence and count."""
+        # The classes, and the numbers of boxes with a digest of all rows, whatever their order.
+        evaluated = set[int]().union(*(x.category[x.counted].tolist() for x in scenes))
+        digest = hashlib.sha256()
+        for scene in scenes:
+            digest.update(f"{scene.name}||{scene.frames}".encode())
+            for boxes_of_side, ids in (
+                (scene.truth, scene.target_ids),
+                (scene.result, scene.identity_ids),
+            ):
+                for array in (ids[boxes_of_side.code], boxes_of_side.frame, boxes_of_side.box):
+                    digest.update(np.ascontiguousarray(array).tobytes())
+            digest.update(scene.counted.tobytes())
+        truth_boxes = sum(len(scene.truth) for scene in scenes)
+        result_boxes = sum(len(scene.result) for scene in scenes)
+        return Evaluated(
+            names=[scene.name for scene in scenes],
+            counts=counts,
+            sums=sums,
+            targets=targets,
+            frames_from=[*dict.fromkeys(frames_from)],
+            classes={
+                "classes_evaluated": _listed_classes(evaluated),
+                "classes_ignored": _listed_classes(present - evaluated),
+                "world_coordinates": sum(scene.world for scene in scenes),
+            },
+            fingerprint=f"{truth_boxes} x {result_boxes} boxes {digest.hexdigest()[:16]}",
+            messages=messages,
+        )
+
+    def measure(self, scene: Scene) -> tuple[Counts, MatchSums, dict[str, np.ndarray]]:
+        """Match the boxes of a sequence; return its counts, its sums of HOTA, and its targets.
+
+        The targets are variables, (targets,); ``target`` is the id, behind the name of the sequence
+        if there is one.
+        """
         frames = scene.frames_with_rows
         truth, result = scene.truth.select(scene.counted), scene.result
         if scene.distractor.any():
-            result = result.select(self._is_on_no_distractor(scene))
+            # All ground-truth boxes are matched: a result box on a target stays with the target.
+            overlaps = find_overlaps(scene.truth, result, frames).at_least(self.iou)
+            serial = serials(scene.truth, result, frames)
+            matched = match(scene.truth, result, overlaps, serial, self.pairing, keep=False)
+            is_kept = np.ones(len(result), dtype=bool)
+            is_kept[matched[scene.distractor & (matched >= 0)]] = False
+            result = result.select(is_kept)
         all_overlaps = find_overlaps(truth, result, frames)
         overlaps = all_overlaps.at_least(self.iou)
         serial = serials(truth, result, frames)
@@ -556,21 +568,7 @@ class TrackingOptions:
         if scene.name:
             ids = np.array([f"{scene.name}/{i}" for i in ids], dtype=str)
         targets["target"] = ids
-        return Measured(counts, _hota_sums(truth, result, all_overlaps, serial), targets)
-
-    def _is_on_no_distractor(self, scene: Scene) -> np.ndarray:
-        """Return a mask of the result boxes that are not matched to a distractor.
-
-        All ground-truth boxes are matched, so that a result box on a target stays with the target.
-        """
-        truth, result = scene.truth, scene.result
-        frames = scene.frames_with_rows
-        overlaps = find_overlaps(truth, result, frames).at_least(self.iou)
-        serial = serials(truth, result, frames)
-        matched = match(truth, result, overlaps, serial, self.pairing, keep=False)
-        is_kept = np.ones(len(result), dtype=bool)
-        is_kept[matched[scene.distractor & (matched >= 0)]] = False
-        return is_kept
+        return counts, _hota_sums(truth, result, all_overlaps, serial), targets
 
 
 def _hota_sums(
@@ -771,33 +769,36 @@ def values_of(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
 #: The method of the intervals of tracking.
 METHOD = "sequence-jackknife"
 
-#: Limits need at least this number of videos.
-FEWEST = 12
-
 # The detectors of MOT17, which has each video once for each of them.
 _DETECTIONS = re.compile(r"-(?:DPM|FRCNN|SDP)$")
 
 
-@dataclass(frozen=True)
-class SequenceSums:
-    """The counts and the sums of HOTA of sequences, as arrays over sequences.
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """The sequences of a result: counts and sums of HOTA, as arrays over sequences.
 
     A video is one sequence, or several sequences of the same video with different detections, as in
     MOT17.
     """
 
+    names: list[str]
     counts: Counts
     sums: MatchSums
-    video: np.ndarray  # int64 (sequences,): the video of each sequence
-    videos: int  # number of videos
+    targets: dict[str, np.ndarray]  # variables of all targets
+    frames_from: list[str]  # the places where the numbers of frames are stated, in words
+    classes: dict[str, str | int]  # attributes on the classes of the ground truth
+    fingerprint: str
+    messages: list[Message]
 
-    @classmethod
-    def from_sequences(
-        cls, names: Iterable[str], counts: Iterable[Counts], sums: Iterable[MatchSums]
-    ) -> SequenceSums:
-        videos = np.array([_DETECTIONS.sub("", name) for name in names])
-        distinct, video = np.unique(videos, return_inverse=True)
-        return cls(_stacked(counts), _stacked(sums), video.reshape(-1), len(distinct))
+    @cached_property
+    def video(self) -> np.ndarray:
+        """The video of each sequence, int64 (sequences,)."""
+        videos = [_DETECTIONS.sub("", name) for name in self.names]
+        return np.unique(videos, return_inverse=True)[1].reshape(-1)
+
+    @property
+    def videos(self) -> int:
+        return int(self.video.max()) + 1
 
     @cached_property
     def total(self) -> tuple[Counts, MatchSums]:
@@ -840,8 +841,8 @@ class SequenceSums:
         return values_of(counts, sums)
 
     def limits(self, name: str, confidence: float) -> tuple[float, float]:
-        """Return the limits of a measure; NaN with fewer than `FEWEST` videos."""
-        if self.videos < FEWEST:
+        """Return the limits of a measure; NaN with fewer than `FEWEST_SEQUENCES` videos."""
+        if self.videos < FEWEST_SEQUENCES:
             return np.nan, np.nan
         columns = np.append(self.values[name], self.values_without[name])
         low, high = student(columns, confidence, self.videos, MEASURES[name].bounds)
@@ -849,7 +850,7 @@ class SequenceSums:
 
     def attrs(self, method: IntervalMethod) -> dict[str, str | float]:
         """Return the attributes of intervals; empty if there are too few videos for intervals."""
-        if self.videos < FEWEST:
+        if self.videos < FEWEST_SEQUENCES:
             return {}
         return {
             "interval_method": METHOD,
@@ -858,17 +859,448 @@ class SequenceSums:
             "interval_for": "new sequences",
         }
 
-    def messages(self) -> list[Message]:
+    def messages_on_videos(self) -> list[Message]:
         """Return messages on sequences of one video, and on too few sequences for intervals."""
         sequences, messages = len(self.video), []
         if self.videos < sequences:
             about = {"sequences": sequences, "videos": self.videos}
             messages.append(Message("sequences-of-one-video", **about))
-        if self.videos < FEWEST:
-            messages.append(Message("few-sequences", sequences=self.videos, needed=FEWEST))
+        if self.videos < FEWEST_SEQUENCES:
+            messages.append(
+                Message("few-sequences", sequences=self.videos, needed=FEWEST_SEQUENCES)
+            )
         return messages
 
 
-def _stacked(parts: Iterable[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    parts = list(parts)
-    return {name: np.array([part[name] for part in parts]) for name in parts[0]}
+#: The measures and counts of each sequence that short tables show.
+_SHOWN_OF_SEQUENCES = ("mota", "idf1", "hota", "idsw")
+
+
+def _count(
+    units: str, long_name: str, label: str, detail: Literal["", "verbose", "data"] = ""
+) -> Variable:
+    return Variable(long_name, units, label=label, detail=detail)
+
+
+_boxes = partial(_count, "boxes")
+_targets = partial(_count, "targets")
+_frames = partial(_count, "frames")
+_events = partial(_count, "events")
+
+TRACKING = {
+    **MEASURES,
+    **{f"{name}_at_alpha": Variable(x.long_name, "proportion") for name, x in HOTA.items()},
+    "tp_at_alpha": _boxes("true positives in the matching of HOTA", "matched boxes (TP)", "data"),
+    "frames": _frames(
+        "frames of the sequence; where its length is not given, those with rows",
+        "frames",
+        "verbose",
+    ),
+    "frames_with_rows": _frames("frames with a row in either file", "frames with rows", "data"),
+    "targets": _targets("identities of the ground truth", "targets", "verbose"),
+    "identities": _count(
+        "identities", "identities of the result", "identities of the result", "verbose"
+    ),
+    "truth_boxes": _boxes("boxes of targets", "boxes of targets", "verbose"),
+    "result_boxes": _boxes("boxes of the result", "boxes of the result", "verbose"),
+    "tp": _boxes(
+        "true positives: boxes of targets that are matched", "matched boxes (TP)", "verbose"
+    ),
+    "fn": _boxes("false negatives: boxes of targets that are not matched", "missed boxes (FN)"),
+    "fp": _boxes("false positives: boxes of the result that are not matched", "false boxes (FP)"),
+    "idsw": _boxes(
+        "identity switches: matches with another identity than the target's last",
+        "identity switches (IDSW)",
+    ),
+    "fragmentations": _events(
+        "times a target is missed, and matched again later", "fragmentations"
+    ),
+    "resumptions": _events(
+        "times a target is matched again after being missed or away (TrackEval)",
+        "resumptions",
+        "verbose",
+    ),
+    "mt": _targets(
+        "mostly tracked targets: covered for 80 % of their frames", "mostly tracked targets (MT)"
+    ),
+    "pt": _targets("partially tracked targets", "partially tracked targets (PT)"),
+    "ml": _targets(
+        "mostly lost targets: covered for less than 20 % of their frames",
+        "mostly lost targets (ML)",
+    ),
+    "idtp": _boxes(
+        "boxes of targets under the one identity assigned to the target",
+        "boxes under the assigned identity (IDTP)",
+        "verbose",
+    ),
+    "idfn": _boxes("other boxes of targets", "other boxes of targets (IDFN)", "verbose"),
+    "idfp": _boxes("other boxes of the result", "other boxes of the result (IDFP)", "verbose"),
+    "ignored_truth_boxes": _boxes(
+        "boxes of the ground truth that are ignored", "ignored boxes of targets", "data"
+    ),
+    "removed_result_boxes": _boxes(
+        "boxes of the result left out, on ignored ground truth",
+        "removed boxes of the result",
+        "data",
+    ),
+}
+
+TRACKING_TARGETS = {
+    "frames_present": _frames("frames in which the target is present", "frames", "verbose"),
+    "frames_covered": _frames("frames in which the target is matched", "covered", "verbose"),
+    "coverage": Variable(
+        "proportion of the target's frames in which it is matched",
+        "proportion",
+        out_of="frames_present",
+        label="coverage",
+        detail="verbose",
+        direction="larger",
+    ),
+    "target_switches": _events("identity switches of the target", "identity switches", "verbose"),
+    "target_fragmentations": _events(
+        "times the target is missed, and matched again later", "fragmentations", "verbose"
+    ),
+    "state": Variable(
+        "mostly tracked, partially tracked or mostly lost", label="state", detail="verbose"
+    ),
+}
+
+TRACKING_DIMENSIONS = {
+    "sequence": Variable("sequence", label="sequence", title="Sequences"),
+    "target": Variable(
+        "target: an identity of the ground truth, by its id", label="target", title="Targets"
+    ),
+    "localisation_threshold": Variable(
+        "localisation threshold alpha: smallest IoU of a match", "1", label="localisation threshold"
+    ),
+}
+
+
+@warns_of_doubts
+def tracking(
+    truth: Any,
+    result: Any,
+    *,
+    iou: float = 0.5,
+    frames: Any = None,
+    pairing: EarlierPairing = "last-known",
+    mostly_tracked: MostlyTracked = "at-least",
+    ignored: Ignored = "motchallenge",
+    classes: Sequence[int] | None = None,
+    interval: str | IntervalMethod | None = None,
+    measures: Sequence[str] = COMPARED,
+) -> xr.Dataset:
+    """Evaluate tracking: CLEAR MOT, identity measures and HOTA of boxes against a ground truth.
+
+    Parameters
+    ----------
+    truth, result : path, array of shape (n, 6) or more, or mapping of str to either
+        Rows ``frame, id, left, top, width, height`` in pixels, with further columns as in the
+        MOTChallenge format:
+
+        - a file with commas or blanks, plain or gzip
+        - an array, or a table of pandas with columns of these names or motmetrics', in any order
+        - a folder of sequences: ``<sequence>/gt/gt.txt`` with ``<sequence>/seqinfo.ini``, or
+          ``<sequence>.txt``; results as ``<sequence>.txt``, or in a folder ``data``
+        - files and arrays by the names of sequences
+
+        The results of several trackers by their names, ``{"A": result, "B": result}``, are compared
+        on the sequences that all of them have.
+    iou : float, in (0, 1]
+        Smallest overlap (IoU) of a match. HOTA has thresholds of its own.
+    frames : int, or mapping of sequence to int, optional
+        Number of frames of a sequence. Default: the length in
+        ``seqinfo.ini``, else the number of frames with rows in either file, ignored rows included.
+    pairing : {"last-known", "previous-frame"}
+        Earlier pairings that are kept: each target's last, or the last frame's. ``"last-known"``:
+        each target's last, however long ago (Bernardin and Stiefelhagen; py-motmetrics).
+        ``"previous-frame"``: only the pairings of the frame before (MOT16; TrackEval).
+    mostly_tracked : {"at-least", "more-than"}
+        Count a target tracked in exactly 80 % of its frames as mostly tracked, or not.
+    ignored : {"motchallenge", "mot20", "remove", "count"}
+        Result boxes on ignored ground truth: removed on distractors alone, all removed, or all
+        counted. Ground truth is ignored if its flag is 0, or its class is not evaluated.
+
+        - ``"motchallenge"``: boxes on distractors (classes 2, 7, 8 and 12) are removed, others are
+          false positives
+        - ``"mot20"``: likewise, and class 6 is a distractor
+        - ``"remove"``: all are removed; ``"count"``: all are false positives
+    classes : sequence of int, optional
+        Classes of the ground truth to evaluate, by their numbers in column 8. Boxes of others are
+        ignored ground truth. Default: 1, or all where `ignored` is ``"remove"`` or ``"count"``.
+
+        With `classes`, column 8 is always a class. Without, rows of ten columns or more have
+        classes if column 8 has whole numbers and column 9 a visibility from 0 to 1 everywhere, else
+        world coordinates (MOTChallenge 2015).
+    interval : {"sequence-jackknife"} or IntervalMethod, optional
+        Add confidence intervals over sequences, from 12 sequences on. Measures of all sequences
+        together have Student's intervals by the jackknife, on logits for measures between 0 and 1.
+        The sequences of MOT17 that differ in ``-DPM``, ``-FRCNN`` and ``-SDP`` are one video, and
+        are left out together. Several trackers always have them.
+    measures : sequence of str
+        Measures by which trackers are compared, such as hota, assa, idf1.
+
+    Returns
+    -------
+    xarray.Dataset
+        Scalars over everything:
+
+        - ``mota``, ``motp``, ``motp_distance``, ``recall``, ``precision``, ``far``,
+          ``fp_per_frame``
+        - ``idp``, ``idr``, ``idf1``
+        - ``hota``, ``deta``, ``assa``, ``detre``, ``detpr``, ``assre``, ``asspr``, ``loca``
+        - counts of errors and targets: ``tp``, ``fn``, ``fp``, ``idsw``, ``fragmentations``,
+          ``resumptions``, ``mt``, ``pt``, ``ml``, ``idtp``, ``idfn``, ``idfp``
+        - counts of the data: ``frames``, ``frames_with_rows``, ``targets``, ``identities``,
+          ``truth_boxes``, ``result_boxes``, ``ignored_truth_boxes``, ``removed_result_boxes``
+
+        Over ``localisation_threshold`` (0.05, 0.1, ... 0.95): ``hota_at_alpha``, likewise its seven
+        parts, and ``tp_at_alpha``.
+
+        Over ``target``: ``frames_present``, ``frames_covered``, ``coverage``, ``target_switches``,
+        ``target_fragmentations``, ``state``.
+
+        With several sequences, the scalars come from the summed counts, and each is also over
+        ``sequence``, such as ``sequence_mota``. With an `interval`, each measure has ``_low`` and
+        ``_high``.
+
+        With several trackers, a comparison as by :func:`bioeval.compare`: each measure over
+        ``system``, with ranks and letters, and its differences over ``other_system``, too.
+
+    Raises
+    ------
+    DataError
+        If a row is malformed (with file and line), an id occurs twice in a frame, a row is beyond
+        the last frame, or a sequence has no result; if no sequence is common to all trackers.
+
+    Notes
+    -----
+    - ``mota = 1 - (fn + fp + idsw) / truth_boxes``
+    - ``motp`` is the mean overlap of the matches, ``motp_distance`` the mean of 1 - overlap
+    - ``far = (fn + fp + idsw) / frames``
+    - ``idf1 = 2 idtp / (2 idtp + idfp + idfn)``
+    - ``hota`` is the mean over 19 localisation thresholds of ``sqrt(DetA * AssA)``, and has a
+      matching of its own, by the alignment of whole tracks
+
+    ``docs/tracking.md`` has every definition. Of two trackers:
+
+    - The error of a difference is by the jackknife: a sequence is left out of both.
+    - Limits are Student's, with degrees of freedom after Satterthwaite, and hold for all pairs
+      together (Bonferroni). Tests are adjusted for the number of pairs (Holm), not of measures.
+    - Trackers whose values differ in fewer than six sequences are not compared.
+
+    References
+    ----------
+    Bernardin, Stiefelhagen, "Evaluating multiple object tracking performance: the CLEAR MOT
+    metrics", 2008. Milan et al., "MOT16", 2016. Ristani et al., "Performance measures and a data
+    set for multi-target, multi-camera tracking", 2016. Tang et al., "CityFlow", 2019. Luiten et
+    al., "HOTA: a higher order metric for evaluating multi-object tracking", 2021. Romano, Wolf,
+    "Exact and approximate stepdown methods for multiple hypothesis testing", 2005.
+
+    Examples
+    --------
+    Two people; the tracker confuses them in the last of three frames:
+
+    >>> import bioeval as be
+    >>> truth = [(f, who, 100 * who, 0, 40, 80) for f in (1, 2, 3) for who in (1, 2)]
+    >>> result = [(f, who if f < 3 else 3 - who, 100 * who, 0, 40, 80)
+    ...           for f in (1, 2, 3) for who in (1, 2)]
+    >>> ds = be.tracking(truth, result)
+    >>> int(ds.idsw), round(float(ds.mota), 3), round(float(ds.idf1), 3)
+    (2, 0.667, 0.667)
+    >>> round(float(ds.hota), 3), float(ds.deta), round(float(ds.assa), 3)
+    (0.632, 1.0, 0.4)
+
+    Tracker B misses a box of each of twelve sequences, and two boxes of some:
+
+    >>> boxes = [(f, who, 100 * who, 0, 40, 80) for f in (1, 2, 3) for who in (1, 2)]
+    >>> truth = {f"video {i}": boxes for i in range(12)}
+    >>> fewer = {f"video {i}": boxes[1 + i % 2 :] for i in range(12)}
+    >>> ds = be.tracking(truth, {"A": truth, "B": fewer}, measures=["mota"])
+    >>> ds.mota.values.tolist()
+    [1.0, 0.75]
+    >>> ds.mota_separated.sel(system="A", other_system="B").item()
+    1
+    """
+    if classes is not None:
+        numbers = require_listed_numbers(
+            "classes",
+            classes,
+            "whole numbers, such as [1, 3]",
+            lambda x: x.size and (x == np.floor(x)).all() and (np.abs(x) < 2**53).all(),
+        )
+        classes = tuple(numbers.astype(np.int64).tolist())
+    options = TrackingOptions(iou, pairing, mostly_tracked, ignored, classes)
+    method = interval_of(interval, [METHOD])
+    if not are_trackers(truth, result):
+        if [*map(str, require_list("measures", measures))] != [*COMPARED]:
+            raise DataError(
+                "`measures` is given, and trackers are compared by it; expected the "
+                'results of several, as {"A": result, "B": result}'
+            )
+        truths = sources_of(truth, "truth")
+        frames_of_sequence = frames_given(frames, truths)
+        evaluated = options.evaluate(truths, sources_of(result, "result"), frames_of_sequence)
+
+        # The variables of all sequences together, of each sequence, and of each target.
+        names = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS}
+        coordinates = {"localisation_threshold": THRESHOLDS}
+        variables: dict[str, Any] = {}
+        for name, values in _values(*evaluated.total).items():
+            variables[name] = ("localisation_threshold",) * np.ndim(values), values
+        if evaluated.names[0]:
+            for name, values in _values(evaluated.counts, evaluated.sums).items():
+                variables[f"sequence_{name}"] = ("sequence", *variables[name][0]), values
+                variable = TRACKING[name]
+                detail: Literal["", "verbose", "data"] = "data" if variable.detail else "verbose"
+                if name in _SHOWN_OF_SEQUENCES:
+                    detail = ""
+                long_name = f"{variable.long_name}; of each sequence"
+                names[f"sequence_{name}"] = replace(variable, long_name=long_name, detail=detail)
+            coordinates["sequence"] = np.array(evaluated.names, dtype=str)
+        coordinates["target"] = evaluated.targets.pop("target")
+        variables |= variables_over(("target",), **evaluated.targets)
+
+        # Intervals and attributes.
+        attrs, messages = options.attrs(), evaluated.messages
+        if method is not None:
+            for name in MEASURES:
+                low, high = evaluated.limits(name, method.confidence)
+                variables |= variables_over((), **{f"{name}_low": low, f"{name}_high": high})
+            messages = messages + evaluated.messages_on_videos()
+            attrs |= evaluated.attrs(method)
+        sources = evaluated.frames_from
+        attrs = {
+            "result_type": "tracking",
+            "task": "tracking",
+            **attrs,
+            "frames_from": "; ".join([*sources[:4], *["..."][: len(sources[4:])]]),
+            **evaluated.classes,
+            "fingerprint": evaluated.fingerprint,
+            **message_attrs(messages),
+        }
+        return dataset(variables, names, coordinates, attrs)
+    method = method or IntervalMethod(METHOD)
+    return compare_trackers(truth, result, frames, options, measures, method)
+
+
+def _values(counts: Counts, sums: MatchSums) -> dict[str, Any]:
+    values = values_of(counts, sums)
+    curves = hota_at_alpha(counts, sums) | {"tp": sums["tp"]}
+    values |= {f"{name}_at_alpha": x for name, x in curves.items()}
+    return values | {name: value for name, value in counts.items() if name != "overlap"}
+
+
+def compare_trackers(
+    truth: Any,
+    trackers: Mapping[str, Any],
+    frames: Any,
+    options: TrackingOptions,
+    measures: Sequence[str],
+    method: IntervalMethod,
+) -> xr.Dataset:
+    """Compare trackers on the sequences that all of them have: values, differences and ranks."""
+    if isinstance(measures, str) or not isinstance(measures, Sequence) or not measures:
+        raise DataError(
+            f"`measures` is {received(measures)}; expected a list of names, such as "
+            f"{list(COMPARED)}"
+        )
+    compared = [x.casefold() if isinstance(x, str) else x for x in measures]  # HOTA is hota
+    for name in compared:
+        require_choice("a name in `measures`", name, MEASURES)
+        if compared.count(name) > 1:
+            raise DataError(f"`measures` names {name!r} twice; expected each once")
+    for name in trackers:
+        if not isinstance(name, str) or not name:
+            raise DataError(f"`result` has the name {name!r}; expected text that is not empty")
+    if len(trackers) < 2:
+        raise DataError(
+            f"`result` has {len(trackers)} tracker by name; expected two or more to "
+            "compare, or its result alone"
+        )
+    truths = sources_of(truth, "truth")
+    frames_of_sequence = frames_given(frames, truths)
+    results = {name: sources_of(result, _role(name)) for name, result in trackers.items()}
+
+    common, messages = _sequences_in_common(truths, results)
+    are_per_frame = any(MEASURES[name].units == "per frame" for name in compared)
+    evaluated = {}
+    for name, result in results.items():
+        with stage(f"matching {name}"):
+            evaluated[name] = options.evaluate(common, result, frames_of_sequence, _role(name))
+    results_of_trackers = [*evaluated.values()]
+    first = results_of_trackers[0]
+    messages += [
+        message
+        for message in joined_messages({name: x.messages for name, x in evaluated.items()})
+        if message.code != "frames-not-given" or are_per_frame
+    ]
+    messages += first.messages_on_videos()
+    confidence = method.confidence
+    ranked = [ranked_measure(name, results_of_trackers, confidence) for name in compared]
+    attrs = {
+        "trackers": len(trackers),
+        "sequences": len(first.names),
+        **options.attrs(),
+        **first.classes,
+        **first.attrs(method),
+        "confidence": confidence,
+        "adjust": "none",
+        "least_discordant": least_discordant(confidence),
+        "fingerprint": "; ".join(x.fingerprint for x in results_of_trackers),
+    }
+    return with_answers(comparison_dataset([*evaluated], ranked, attrs, messages))
+
+
+def _role(name: str) -> str:
+    return f"`result`[{name!r}]"
+
+
+def _sequences_in_common(
+    truths: Mapping[str, SequenceSource], trackers: Mapping[str, Mapping[str, SequenceSource]]
+) -> tuple[dict[str, SequenceSource], list[Message]]:
+    missing = {
+        tracker: [name for name in truths if name not in results]
+        for tracker, results in trackers.items()
+        if ("" in results) == ("" in truths)  # otherwise reading the results raises an error
+    }
+    left_out = sorted({name for names in missing.values() for name in names})
+    common = {name: source for name, source in truths.items() if name not in left_out}
+    if not common:
+        worst = max(missing, key=lambda tracker: len(missing[tracker]))
+        raise DataError(
+            f"no sequence of the ground truth has a result of all {len(trackers)} trackers; "
+            f"{worst} lacks {len(missing[worst])} of {len(truths)}, such as {missing[worst][0]}"
+        )
+    if not left_out:
+        return common, []
+    about: dict[str, Any] = {"left_out": len(left_out), "sequences": len(truths)}
+    about["trackers"] = {tracker: len(names) for tracker, names in missing.items() if names}
+    return common, [Message("sequences-not-in-common", names=left_out[:LISTED], **about)]
+
+
+def ranked_measure(name: str, trackers: Sequence[Evaluated], confidence: float) -> ComparedMeasure:
+    """Return a measure of all trackers, with the videos in which two have different values."""
+    systems = []
+    for tracker in trackers:
+        values_without = (
+            tracker.values_without[name] if tracker.videos >= FEWEST_SEQUENCES else np.empty(0)
+        )
+        systems.append(
+            SystemMeasure(
+                scalar=MEASURES[name],
+                columns=np.append(tracker.values[name], values_without),
+                limits=tracker.limits(name, confidence),
+                population="new sequences",
+            )
+        )
+    sequence_values = np.array([tracker.sequence_values[name] for tracker in trackers])
+    # Undefined values are equal to each other.
+    values = np.where(np.isnan(sequence_values), np.inf, sequence_values)
+    differs = values[:, None] != values
+    video, videos = trackers[0].video, trackers[0].videos
+    differs_in_video = np.zeros((len(trackers), len(trackers), videos), dtype=bool)
+    for sequence, video_of_sequence in enumerate(video.tolist()):
+        differs_in_video[:, :, video_of_sequence] |= differs[:, :, sequence]
+    discordant = differs_in_video.sum(axis=-1)
+    return ComparedMeasure.from_systems(systems, discordant, confidence, METHOD)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -108,11 +108,12 @@ def read_boxes(
     names = _COLUMNS[:least] if of_result else _COLUMNS
 
     if isinstance(value, Path):
-        table = _text_table(value, names, least, of_result)
+        place = f"{value}: line"
+        line, written, columns = _columns_of_text(value, names, least, of_result)
     else:
-        if (columns := columns_of(value)) is not None:
+        if (columns_of_table := columns_of(value)) is not None:
             # The names that a table has, and their columns; the first `least` must be there.
-            name_in_table = {name.casefold(): name for name in columns}
+            name_in_table = {name.casefold(): name for name in columns_of_table}
             column_of = {name: name_in_table.get(name) for name in names}
             for name, synonyms in _SYNONYMS.items():
                 if column_of.get(name, "") is None:
@@ -122,64 +123,45 @@ def read_boxes(
             if lacking := [name for name in names[:least] if column_of[name] is None]:
                 raise DataError(
                     f"{role} is a table without the column {lacking[0]!r}; its columns are "
-                    f"{', '.join(map(repr, columns))}; expected {', '.join(names[:least])}"
+                    f"{', '.join(map(repr, columns_of_table))}; expected {', '.join(names[:least])}"
                 )
             names = tuple(name for name in names if column_of[name] is not None)
-            value = np.column_stack([columns[str(column_of[name])] for name in names])
+            value = np.column_stack([columns_of_table[str(column_of[name])] for name in names])
+        place = f"{role}: row"
         array = _rows_of_boxes(value, role, names[:least], of_result)
-        columns_of_array = list(array.T)
-        line = np.arange(1, len(array) + 1)
-        table = _Table(f"{role}: row", line, names, columns_of_array, columns_of_array)
-    numbers = dict(zip(table.names, table.numbers, strict=False))
-    world = not with_class and "class" in numbers and len(table.written) >= _COLUMNS_WITH_WORLD
-    if world and (world := not _are_classes(numbers["class"], table.numbers[len(table.names)])):
-        del numbers["class"]
-    _refuse_wrong_values(table, numbers)
-    rows = len(table.line)
-    no_rows = np.zeros(0)
-    sides = [numbers.get(name, no_rows) for name in ("left", "top", "width", "height")]
-    return BoxRows(
-        place=table.place,
-        line=table.line,
-        frame=numbers.get("frame", no_rows).astype(np.int64),
-        identity=numbers.get("id", no_rows).astype(np.int64),
-        box=np.ascontiguousarray(np.stack(sides, axis=1), dtype=np.float64),
-        flag=numbers.get("flag", np.ones(rows)),
-        category=numbers.get("class", np.full(rows, -1)).astype(np.int64),
-        world=world,
-    )
-
-
-class _Table(NamedTuple):
-    """The rows of a source, column by column."""
-
-    place: str  # the name of the source, and its word for a row
-    line: np.ndarray  # int64 (n,)
-    names: tuple[str, ...]  # names of the first columns
-    written: list[Any]  # the columns as they are written, texts or numbers
-    numbers: list[np.ndarray]  # the columns as numbers, also the one behind the names; NaN for text
-
-
-def _refuse_wrong_values(table: _Table, numbers: Mapping[str, np.ndarray]) -> None:
-    """Raise :class:`DataError` for the first row with a value that its column may not have."""
-    wrong_cells = []
-    for column, name in enumerate(numbers):
-        is_valid, _ = _RULES[name]
-        wrong_rows = np.flatnonzero(~is_valid(numbers[name]))
+        line, written = np.arange(1, len(array) + 1), list(array.T)
+        columns = written
+    numbers = dict(zip(names, columns, strict=False))
+    world = False
+    if not with_class and "class" in numbers and len(written) >= _COLUMNS_WITH_WORLD:
+        # Columns 8 and 9 are a class and a visibility, from 0 to 1 or -1 if unknown; or metres.
+        category, visibility = numbers["class"], columns[len(names)]
+        is_class = (category >= -1) & (category == np.floor(category))
+        is_visibility = ((visibility >= 0) & (visibility <= 1)) | (visibility == -1)
+        world = not (is_class & is_visibility).all()
+        if world:
+            del numbers["class"]
+    wrong_cells = []  # the first of each column
+    for column, (name, values) in enumerate(numbers.items()):
+        wrong_rows = np.flatnonzero(~_RULES[name][0](values))
         wrong_cells += [(int(row), column, name) for row in wrong_rows[:1]]
     if wrong_cells:
         row, column, name = min(wrong_cells)
-        cell = table.written[column][row]
+        cell = written[column][row]
         text = repr(cell) if isinstance(cell, str) else f"{cell:g}"
-        _, expected = _RULES[name]
-        raise DataError(f"{table.place} {table.line[row]}: {name} is {text}; expected {expected}")
-
-
-def _are_classes(column: np.ndarray, visibility: np.ndarray) -> bool:
-    """Whether columns 8 and 9 are a class and a visibility (from 0 to 1, or -1 if unknown)."""
-    is_class = (column >= -1) & (column == np.floor(column))
-    is_visibility = ((visibility >= 0) & (visibility <= 1)) | (visibility == -1)
-    return bool((is_class & is_visibility).all())
+        raise DataError(f"{place} {line[row]}: {name} is {text}; expected {_RULES[name][1]}")
+    no_rows = np.zeros(0)
+    sides = [numbers.get(name, no_rows) for name in ("left", "top", "width", "height")]
+    return BoxRows(
+        place=place,
+        line=line,
+        frame=numbers.get("frame", no_rows).astype(np.int64),
+        identity=numbers.get("id", no_rows).astype(np.int64),
+        box=np.ascontiguousarray(np.stack(sides, axis=1), dtype=np.float64),
+        flag=numbers.get("flag", np.ones(len(line))),
+        category=numbers.get("class", np.full(len(line), -1)).astype(np.int64),
+        world=world,
+    )
 
 
 def _rows_of_boxes(value: Any, role: str, names: tuple[str, ...], of_result: bool) -> np.ndarray:
@@ -200,8 +182,13 @@ def _rows_of_boxes(value: Any, role: str, names: tuple[str, ...], of_result: boo
     return table
 
 
-def _text_table(path: Path, names: tuple[str, ...], least: int, of_result: bool) -> _Table:
-    """Read a file; blank lines and lines that begin with # have no box."""
+def _columns_of_text(
+    path: Path, names: tuple[str, ...], least: int, of_result: bool
+) -> tuple[np.ndarray, list[Any], list[np.ndarray]]:
+    """Return the numbers of the lines, and the columns as texts and as numbers, NaN for text.
+
+    Blank lines and lines that begin with # have no box.
+    """
     is_empty = of_result and path.is_file() and path.stat().st_size == 0
     text = "" if is_empty else read_text(existing_file(path, "a file of boxes"))
     lines = {
@@ -226,7 +213,7 @@ def _text_table(path: Path, names: tuple[str, ...], least: int, of_result: bool)
         np.array([float(cell) if is_number(cell) else np.nan for cell in column])
         for column in written[: len(names) + 1]
     ]
-    return _Table(f"{path}: line", line, names, written, numbers)
+    return line, written, numbers
 
 
 @dataclass(frozen=True)
@@ -237,17 +224,6 @@ class SequenceSource:
     role: str  # how errors name it
     length: int | None = None  # number of frames, if a file states it
     length_from: str = ""  # place where the length is stated, in words
-
-
-@dataclass(frozen=True)
-class Pair:
-    """The ground truth and the result of a sequence; a single sequence has no name."""
-
-    name: str
-    truth: BoxRows
-    result: BoxRows
-    frames: int | None  # number of frames, if known
-    frames_from: str  # place where the number is stated, in words
 
 
 def are_trackers(truth: Any, result: Any) -> bool:
@@ -333,14 +309,18 @@ def _sequence(folder: Path) -> SequenceSource | None:
     return SequenceSource(file, str(file), length, f"in {ini}")
 
 
-def read_pairs(
+def read_sequences(
     truths: Mapping[str, SequenceSource],
     results: Mapping[str, SequenceSource],
     frames: Mapping[str, int],
     role: str,
     with_class: bool = False,
-) -> tuple[list[Pair], list[Message]]:
-    """Return the ground truth and the result of each sequence, and remarks on skipped results."""
+) -> tuple[list[tuple[str, BoxRows, BoxRows, int | None, str]], list[Message]]:
+    """Return each sequence, and remarks on skipped results.
+
+    Of a sequence its name, its ground truth, its result, the number of frames, if known, and the
+    place where the number is stated, in words; a single sequence has no name.
+    """
     if ("" in truths) != ("" in results):
         several, single = (role, "truth") if "" in truths else ("truth", role)
         raise DataError(
@@ -356,18 +336,16 @@ def read_pairs(
     notes = []
     if extra := sorted(set(results) - set(truths)):
         notes.append(Message("results-without-truth", number=len(extra), names=extra[:LISTED]))
-    pairs = []
+    sequences = []
     for name, truth in sorted(truths.items()):
         length, source = truth.length, truth.length_from
         if name in frames:
             length, source = frames[name], "given"
         result = results[name]
-        rows = (
-            read_boxes(truth.value, truth.role, with_class=with_class),
-            read_boxes(result.value, result.role, of_result=True),
-        )
-        pairs.append(Pair(name, *rows, length, source))
-    return pairs, notes
+        truth_rows = read_boxes(truth.value, truth.role, with_class=with_class)
+        result_rows = read_boxes(result.value, result.role, of_result=True)
+        sequences.append((name, truth_rows, result_rows, length, source))
+    return sequences, notes
 
 
 def frames_given(frames: Any, truths: Mapping[str, SequenceSource]) -> dict[str, int]:

@@ -117,10 +117,33 @@ class Scorer:
         """
         require_scores(scores)
         if not isinstance(self.measure, str):
-            value = _value_of(self.measure, scores)
-            if self.larger_is_better:
-                return value
-            return -value
+            rows, columns = (*scores.shape, 1)[:2]
+            of_all = f"{rows:,} x {columns:,} scores"
+            require_memory(8 * rows * columns, of_all, "expected fewer templates")
+            attempts, impostors_of_blocks = reduce(
+                scores, CollectAttempts(), OfEachBlock(lambda x: increasing(x.ravel()))
+            )
+            impostor = np.sort(np.concatenate([np.empty(0), *impostors_of_blocks]))
+            classes = []
+            for distances, failed in (
+                (attempts.genuine, attempts.missed),
+                (impostor, attempts.missed_impostors),
+            ):
+                with_failures = np.append(distances, np.full(failed, np.inf)).astype(np.float64)
+                classes.append(to_user(with_failures, scores.kind))
+            if not all(map(len, classes)):
+                return float("nan")
+            result = self.measure(*classes)
+            # Tests of SciPy return an object with a statistic.
+            value = getattr(result, "statistic", result)
+            try:
+                number = float(np.asarray(value).item())
+            except (TypeError, ValueError):
+                raise DataError(
+                    f"the function given as `measure` returned {type(value).__name__}; expected a "
+                    "number"
+                ) from None
+            return number if self.larger_is_better else -number
         if self.measure == "recognition_rate":
             value = float(closed_set(scores, max_rank=1).recognition_rate)
         else:
@@ -129,32 +152,6 @@ class Scorer:
         if MEASURES[self.measure]:
             return -value
         return value
-
-
-def _value_of(measure: OwnMeasure, scores: Scores) -> float:
-    rows, columns = (*scores.shape, 1)[:2]
-    require_memory(8 * rows * columns, f"{rows:,} x {columns:,} scores", "expected fewer templates")
-    attempts, impostors_of_blocks = reduce(
-        scores, CollectAttempts(), OfEachBlock(lambda x: increasing(x.ravel()))
-    )
-    distances = np.sort(np.concatenate([np.empty(0), *impostors_of_blocks]))
-    genuine = _with_failures(attempts.genuine, attempts.missed, scores.kind)
-    impostor = _with_failures(distances, attempts.missed_impostors, scores.kind)
-    if not len(genuine) or not len(impostor):
-        return float("nan")
-    result = measure(genuine, impostor)
-    value = getattr(result, "statistic", result)  # tests of SciPy return an object with a statistic
-    try:
-        return float(np.asarray(value).item())
-    except (TypeError, ValueError):
-        raise DataError(
-            f"the function given as `measure` returned {type(value).__name__}; expected a number"
-        ) from None
-
-
-def _with_failures(distances: np.ndarray, failed: int, kind: Kind) -> np.ndarray:
-    with_failures = np.append(distances, np.full(failed, np.inf))
-    return to_user(with_failures.astype(np.float64), kind)
 
 
 def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:

@@ -1,0 +1,1222 @@
+"""Cross-evaluation: a threshold is chosen on the training part of a fold, and judged on both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, Literal, get_args
+
+import numpy as np
+import xarray as xr
+
+from bioeval import partition
+from bioeval.base.arguments import chosen_task, require_array, require_choice
+from bioeval.base.errors import DataError, Message, ProtocolError, received
+from bioeval.base.kinds import Kind
+from bioeval.base.progress import report_rows, reporter, rows_reported, rows_reported_to
+from bioeval.counting.folds import FoldAttempts, Subset
+from bioeval.counting.masks import (
+    MaskedParts,
+    PartsOfScores,
+    PartTemplates,
+    SearchedParts,
+    SelectedParts,
+    batches,
+    masks_pay,
+)
+from bioeval.counting.operating_points import COST_LABELS, AttemptsOfParts
+from bioeval.counting.reduce import reduce
+from bioeval.counting.searches import claims_lost, role_of
+from bioeval.counting.sorted_matrix import SortedMatrix
+from bioeval.counting.threshold_rules import (
+    ChosenThreshold,
+    PointsWanted,
+    Rule,
+    choose_of_parts,
+    point_values,
+)
+from bioeval.counting.thresholds import (
+    FAR_TARGETS,
+    check_priors,
+    check_targets,
+    require_values,
+    to_user,
+)
+from bioeval.counting.verification import Use
+from bioeval.partition.any_splitter import as_splitter, record_of
+from bioeval.partition.base import LabelCodes, SplitterLike
+from bioeval.protocol.fields import ImpostorProbes, PlainTies, RankUnit
+from bioeval.protocol.tasks import OpenSet
+from bioeval.results.attributes import about_attrs
+from bioeval.results.dataset import FIRST, Variables, dataset, rates_of, variables_over
+from bioeval.results.support import (
+    beyond_scores,
+    following_scores,
+    independent_searches,
+    note_asked_targets,
+    support_messages,
+    supported,
+)
+from bioeval.results.variables import (
+    FOLDS,
+    NEXT,
+    SUPPORTED,
+    TASKS,
+    VERIFICATION,
+    Variable,
+    described,
+    rates_of_folds,
+    rates_of_scripts,
+)
+from bioeval.scores.blocks import is_few
+from bioeval.scores.distances import FusionRule, Templates
+from bioeval.scores.embeddings import Metric, kind_of_metric
+from bioeval.scores.features import FeatureSide, as_embeddings, require_features, titles_of
+from bioeval.scores.matrix import Scores, require_subjects
+from bioeval.scores.people import ComparedPeople, knows_people
+from bioeval.scores.provenance import Provenance
+from bioeval.scores.sides import GivenSide, keys_of
+from bioeval.showing.messages import warns_of_doubts
+from bioeval.stats.aggregate import REPEATED_INTERVALS, RepeatedInterval, attrs_of_interval
+from bioeval.stats.options import IntervalMethod, required_interval
+from bioeval.stats.weighted_sums import ratio
+from bioeval.studies.splits import (
+    PairSides,
+    Samples,
+    SamplesToDivide,
+    Split,
+    SplitPlan,
+    SplitSides,
+    folds_in_order,
+    plan_of_scores,
+)
+
+#: The default ranks of DIR and CMS.
+RANKS = (1, 5, 10)
+
+
+@warns_of_doubts
+def cross_evaluate(
+    data: Any,
+    splitter: SplitterLike | Iterable[Any],
+    *,
+    y: Any = None,
+    meta: Any = None,
+    task: FoldTask = "verification",
+    threshold: Any = "eer",
+    templates: Templates = "single",
+    fusion: FusionRule = "best",
+    ranks: Sequence[int] = RANKS,
+    rank_unit: RankUnit = "template",
+    ties: PlainTies = "pessimistic",
+    impostors: ImpostorProbes = "auto",
+    estimator: Any = None,
+    metric: Metric = "cosine",
+    kind: Kind | None = None,
+    claims: partition.ClaimSampler | None = None,
+    far_targets: Sequence[float] | None = None,
+    frr_targets: Sequence[float] = (),
+    priors: Sequence[float] = (),
+    interval: RepeatedInterval | IntervalMethod = "nadeau-bengio",
+) -> xr.Dataset:
+    """Choose a threshold on the training part of each fold and judge it on the test part.
+
+    A training pair has both templates in the training part, a test pair both in the test part;
+    pairs across the two parts are not used. All folds of a partition are counted in one pass over
+    the scores.
+
+    Parameters
+    ----------
+    data : Scores, or array_like of shape (n, f)
+        Scores of any layout; with an `estimator`, the features of n samples.
+    splitter : splitter, or list of pairs
+        Of :mod:`bioeval.partition` or of scikit-learn, with training and test parts; or a list of
+        pairs (training, test) of index arrays, in which no index stands twice. The indices are
+        those of the templates, of a list of pairs those of the pairs. If probes and gallery are
+        different templates, the m probes have the indices 0 to m - 1, and the gallery templates
+        follow: column j has the index m + j. Templates of no person, such as distractors, and
+        gallery templates that are also probes have no index of their own there.
+
+        - With ``TrainValidationTest`` the threshold is chosen on the validation part.
+        - ``Experiment`` divides both parts into gallery and probes as well.
+        - For a list of pairs, a splitter by subject divides the subjects, and a pair is in a part
+          with both of them; other splitters divide the pairs.
+    y : sequence of hashable, shape (n,), optional
+        The subject of each sample, with `estimator`.
+    meta : mapping of str to sequence, optional
+        Metadata of the samples, with `estimator`, where the splitter needs them.
+    task : {"verification", "open_set", "closed_set"}
+        ``"closed_set"`` has no threshold; its curve is given for both parts.
+    threshold : float or str
+        A number, or a rule that is applied exactly, at the scores of the training part:
+
+        - ``"eer"``: the equal error rate
+        - ``"far=x"``: the smallest FRR with FAR at most x, such as ``"far=0.001"``,
+          ``"far=0.1%"``, ``"far=1/1000"``
+        - ``"frr=x"``: the smallest FAR with FRR at most x
+        - ``"cost=prior,c_miss,c_fa"``: the least cost; with costs of 1 ``"min-dcf=prior"``;
+          ``"hter"`` is ``"cost=0.5,1,1"``
+        - ``"accuracy"``: the largest accuracy, as in LFW
+
+        With None no threshold is chosen, and there are only the operating points of each test part
+        by itself, at `far_targets`.
+    templates : {"single", "multi"}
+        Attempts of verification, as for :func:`bioeval.verification`.
+    fusion : {"best", "mean", "worst", "median", "kth:K", "min", "max"}
+        How scores of templates of one subject are fused, for ``templates="multi"`` and for
+        ``rank_unit="subject"``.
+    ranks : sequence of int
+        The ranks of DIR and CMS.
+    rank_unit, ties, impostors
+        Options of identification, as for :func:`bioeval.open_set`; not with ``"expected"`` ties.
+    estimator : estimator, optional
+        A transformer in scikit-learn's form. In each fold a clone is fitted on the training
+        samples and their subjects alone; both parts are transformed and compared by `metric`.
+    metric, kind
+        As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
+    claims : ClaimSampler, optional
+        Verification by claims that are drawn anew for each part, in place of all claims.
+    far_targets : sequence of float, optional
+        Also find the operating points of each test part by itself, at the scores of that part:
+        ``eer`` (of verification and open set), ``auc`` and ``frr_at_far`` or ``dir_at_far`` at
+        these FAR targets, and ``recognition_rate``. None: with an ``Experiment``, FRR targets or
+        priors, 0.1, 0.01, 0.001 and 0.0001; with other splitters there are no such points.
+    frr_targets : sequence of float
+        Verification also has ``far_at_frr`` of each test part by itself at these FRR targets.
+    priors : sequence of float
+        Verification also has ``min_dcf`` of each test part by itself, over ``cost``: its least
+        normalised cost at these proportions of genuine attempts, both errors costing 1. Other costs
+        are those of another prior: ``p c_miss / (p c_miss + (1 - p) c_fa)``.
+    interval : {"nadeau-bengio", "quantile"} or :class:`bioeval.stats.IntervalMethod`
+        ``"nadeau-bengio"``: of the mean over folds, by their spread. ``"quantile"``: the central
+        quantiles of the folds themselves, such as the middle 95 % of the repeats of an experiment,
+        which is no confidence interval for other subjects.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``repeat, fold`` (independent draws are repeats of one fold):
+
+        - ``threshold``, in the units of the scores
+        - ``threshold_next``: the nearest score of the training part that the threshold does not
+          accept
+        - the operating points of the test part by itself
+        - ``crossing_pairs``, for pairs divided by subject
+
+        Over ``repeat, fold, part``, with the parts ``"train"``, whose rates are optimistic, and
+        ``"test"``:
+
+        - ``far``, ``frr``, ``gar``, ``grr``, ``accuracy``, ``hter``
+        - ``fa``, ``fr``, ``ga``, ``gr``, ``genuine_attempts``, ``impostor_attempts``, ``subjects``
+        - ``far_unenrolled``, ``fa_unenrolled``, ``unenrolled_attempts``, for drawn claims; ``far``
+          does not count these claims
+        - ``gallery_subjects``, for identification, and over ``rank`` ``dir`` and ``di``, or
+          ``cms``, ``cms_count``, ``attempts`` and ``skipped``
+
+        A fold whose class has no attempt is NaN. :func:`aggregate` over ``("repeat", "fold")``
+        gives means, and their limits by `interval`. The attribute ``subjects_in_both_parts`` is the
+        largest number of test subjects that a fold trained on as well.
+
+    Raises
+    ------
+    DataError
+        Bad options; or the splitter cannot divide these samples.
+    ProtocolError
+        If the scores cannot support it: no labels, order-only scores, identification in pairs. Or
+        if an option has no effect on the task.
+
+    Notes
+    -----
+    Definitions: ``docs/cross-evaluation.md``. Nadeau, C., Bengio, Y. (2003). Inference for the
+    generalization error. *Machine Learning* 52, 239-281.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(40, 4, random_state=1)
+    >>> splitter = be.partition.SubjectKFold(4, shuffle=True, random_state=0)
+    >>> ds = be.cross_evaluate(scores, splitter, threshold="far=0.01")
+    >>> dict(ds.far.sizes)
+    {'repeat': 1, 'fold': 4, 'part': 2}
+    >>> ds.far.mean(("repeat", "fold")).values.round(4)
+    array([0.0099, 0.0191])
+    >>> test = be.aggregate(ds, over=("repeat", "fold")).sel(part="test")
+    >>> test.frr_low.item() < test.frr.sel(statistic="mean").item() < test.frr_high.item()
+    True
+    """
+    # The options. Test parts have operating points of their own if any of these is given.
+    splitter = as_splitter(splitter)
+    at_frr = check_targets(frr_targets, "frr_targets")
+    at_priors = check_priors(priors)
+    has_points = len(at_frr) or len(at_priors) or isinstance(splitter, partition.Experiment)
+    names_targets = far_targets is not None
+    if far_targets is None and has_points:
+        far_targets = FAR_TARGETS
+    options = FoldOptions(
+        task=task,
+        rule=Rule("none") if threshold is None else Rule.parse(threshold),
+        use=Use(templates, fusion),
+        search=OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors),
+        ranks=parse_ranks(ranks),
+        interval=required_interval(interval, REPEATED_INTERVALS),
+        far_targets=None if far_targets is None else check_targets(far_targets),
+        frr_targets=at_frr,
+        priors=at_priors,
+        claims=claims,
+    )
+    searches = options.task != "verification"
+    has_fusion = (rank_unit == "subject") if searches else (templates == "multi")
+    fused = '`rank_unit="subject"`' if searches else '`templates="multi"`'
+    identification = '`task="open_set"` or `task="closed_set"`'
+    has_threshold = '`task="verification"` or `task="open_set"`'
+    # Each option with its default, whether it has an effect here, and what it needs for one.
+    for name, option, default, has_effect, need in (
+        ("templates", templates, "single", not searches, '`task="verification"`'),
+        ("fusion", fusion, "best", has_fusion, fused),
+        ("ranks", options.ranks.tolist(), [*RANKS], searches, identification),
+        ("rank_unit", rank_unit, "template", searches, identification),
+        ("ties", ties, "pessimistic", searches, identification),
+        ("impostors", impostors, "auto", options.task == "open_set", '`task="open_set"`'),
+        ("threshold", options.rule.name, "eer", options.task != "closed_set", has_threshold),
+        ("metric", metric, "cosine", estimator is not None, "`estimator`"),
+        ("kind", kind, None, estimator is not None, "`estimator`"),
+    ):
+        is_default = isinstance(option, type(default)) and option == default
+        is_given = not is_default and not (name == "threshold" and threshold is None)
+        if is_given and not has_effect:
+            raise ProtocolError(f"`{name}` has no effect without {need}; leave it out")
+
+    if estimator is not None and claims is not None:
+        raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
+
+    # Scores as they are, or a system that is fitted in each fold.
+    with rows_reported():
+        if estimator is None:
+            if not isinstance(data, Scores):
+                raise DataError(
+                    f"data is {type(data).__name__}; expected bioeval.Scores, or features with "
+                    "estimator="
+                )
+            for name, value, noun in (("y", y, "labels"), ("meta", meta, "metadata")):
+                if value is not None:
+                    raise DataError(
+                        f"{name} is given with Scores, but these have {noun} of their own; leave "
+                        f"{name} out"
+                    )
+            (dataset,) = evaluate_tasks(data, splitter, [options])
+        else:
+            options = options.checked(splitter)
+            system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
+            (dataset,) = _datasets(system, [options])
+    if names_targets:
+        note_asked_targets(dataset)
+    return dataset
+
+
+def evaluate_tasks(scores: Scores, splitter: Any, tasks: Sequence[FoldOptions]) -> list[xr.Dataset]:
+    """Evaluate several tasks in the same splits of scores."""
+    tasks = [options.checked(splitter, scores) for options in tasks]
+    return _datasets(FoldedSystem(scores, splitter), tasks)
+
+
+def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dataset]:
+    datasets = []
+    plan, sides = system.plan, system.sides
+    for options, numbers in zip(tasks, evaluate_folds(system, tasks), strict=True):
+        of_all_folds = None if system.is_fitted else system.scores
+        about = system.about_task(options)
+        dataset = fold_dataset(numbers, plan, about, options, of_all_folds)
+        dataset.attrs["sizes_are_of"] = system.unit
+        if plan.by_parts and not system.is_fitted and isinstance(sides, SplitSides):
+            tests = [split.test for split in plan.splits.values()]
+            words = "templates of a part are all compared with each other"
+            if all(part.probes is not part.gallery for part in tests):
+                people = [len(np.unique(sides.subject[part.gallery])) for part in tests]
+                everybody = [int(np.count_nonzero(sides.has_subject(part))) for part in tests]
+                words = (
+                    f"each test part: {span(people)} subjects enrolled with "
+                    f"{span([len(part.gallery) for part in tests])} templates in all, "
+                    f"{span(np.subtract(everybody, people))} not enrolled"
+                )
+            dataset.attrs["experiment"] = words
+        datasets.append(dataset)
+    return datasets
+
+
+#: The numbers of splits as arrays by name, the splits first.
+Numbers = dict[str, np.ndarray]
+
+
+#: The tasks that have a threshold.
+ThresholdTask = Literal["verification", "open_set"]
+
+FoldTask = Literal[ThresholdTask, "closed_set"]
+FOLD_TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
+
+
+@dataclass(frozen=True)
+class FoldOptions:
+    """Task, threshold rule and attempts of an evaluation in folds; checked when it is made.
+
+    - `ranks`: increasing
+    - `search`: its impostors may be ``"auto"`` until the options are :meth:`checked`
+    - `far_targets`, `frr_targets`, `priors`: targets and priors of the operating points that each
+      test part has by itself; if `far_targets` is None, there are no such points
+    """
+
+    task: FoldTask
+    rule: Rule
+    interval: IntervalMethod
+    use: Use = Use()
+    search: OpenSet = field(default_factory=OpenSet)
+    ranks: np.ndarray = field(default_factory=lambda: np.ones(1, dtype=np.int64))
+    far_targets: np.ndarray | None = None
+    frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
+    priors: np.ndarray = field(default_factory=lambda: np.empty(0))
+    claims: partition.ClaimSampler | None = None
+
+    def __post_init__(self) -> None:
+        """Raise an error if options do not go together."""
+        if str(self.task).lower() in ("reid", "re-identification", "gom"):
+            raise ProtocolError(
+                f"`task` is {self.task!r}; re-identification has no threshold of a "
+                'training part: be.repeat(scores, splitter, "market1501") evaluates it in each '
+                "partition, and be.show its mean and standard deviation"
+            )
+        object.__setattr__(self, "task", chosen_task(self.task, FOLD_TASKS))
+        require_choice("ties", self.search.ties, PlainTies)
+        for name in ("frr_targets", "priors", "claims"):
+            value = getattr(self, name)
+            if self.task != "verification" and value is not None and np.size(value):
+                raise ProtocolError(
+                    f"`{name}` applies to verification only; the task is {self.task}"
+                )
+        if not isinstance(self.claims, partition.ClaimSampler | None):
+            raise DataError(
+                f"`claims` is {type(self.claims).__name__}; expected a ClaimSampler, "
+                "to draw claims for each part"
+            )
+
+    def fused(self, kind: Kind) -> str | None:
+        """Return the rule by which distances are fused; None if they are not fused."""
+        if self.task == "verification":
+            return self.use.of_kind(kind).fused
+        search = self.search.of_kind(kind)
+        return search.fusion if search.rank_unit == "subject" else None
+
+    @property
+    def wanted(self) -> PointsWanted:
+        """The operating points of test parts of verification."""
+        assert self.far_targets is not None
+        costs = np.array([(prior, 1.0, 1.0) for prior in self.priors]).reshape(-1, 3)
+        return PointsWanted(self.far_targets, costs, True, frr_targets=self.frr_targets)
+
+    def points(self, tests: AttemptsOfParts) -> Numbers:
+        """Return the operating points of test parts of verification, the parts first."""
+        _, values = point_values(tests, self.wanted, None)
+        names = ("eer", "auc", "frr_at_far", "far_at_frr", "min_dcf")
+        return {name: values[name] for name in names if name in values}
+
+    @property
+    def in_words(self) -> str:
+        """The task with its templates, as in the attributes of a result."""
+        if self.task == "verification":
+            return f"verification, {self.use.templates}-template"
+        return f"{self.task_name} identification"
+
+    @property
+    def task_name(self) -> str:
+        return self.task.replace("_", "-")
+
+    @property
+    def has_threshold(self) -> bool:
+        return self.task != "closed_set"
+
+    def checked(self, splitter: Any, scores: Scores | None = None) -> FoldOptions:
+        """Return the options with the role of impostors decided, which is the same in every part.
+
+        Raise an error unless the scores support the task, and a training part exists on which a
+        threshold can be chosen. A system that is trained in each fold has no scores yet.
+        """
+        if scores is not None:
+            is_list = scores.layout == "pairs"
+            if self.claims is not None and is_list:
+                raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
+            if self.has_threshold:
+                require_values(scores, f"{self.task_name} in folds")
+            if is_list and self.task != "verification":
+                raise ProtocolError(
+                    f"{self.task} needs a gallery to search; a list of pairs supports verification"
+                )
+            if is_list and self.use.templates == "multi":
+                require_subjects(scores, "multi-template")
+        is_experiment = isinstance(splitter, partition.Experiment)
+        if self.has_threshold and self.rule.name == "none" and self.far_targets is None:
+            raise ProtocolError(
+                "without a threshold there are only the operating points of each test part: "
+                "give `far_targets`"
+            )
+        lacks_training_part = is_experiment and not splitter.chooses
+        if self.has_threshold and lacks_training_part and self.rule.name not in ("none", "fixed"):
+            raise ProtocolError(
+                f"the threshold is to be that of {self.rule.words}, but the experiment has neither "
+                "`train` nor `validation` to choose it on; give one of them, "
+                "such as `train=0.5`, or a threshold that is fixed; a card with "
+                'rule = "none" chooses none'
+            )
+        if self.task == "verification":
+            return self
+        role = self.search.impostors
+        if is_experiment and splitter.has_galleries:
+            role = splitter.impostors if role == "auto" else role
+        else:
+            if scores is None:
+                role = role_of("all-against-all", role, all_enrolled=True)
+            else:
+                all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
+                role = role_of(scores.layout, role, all_enrolled)
+        return replace(self, search=replace(self.search, impostors=role))
+
+
+def parse_ranks(ranks: Any) -> np.ndarray:
+    """Return ranks in increasing order as int64, or raise :class:`DataError`."""
+    array = np.atleast_1d(require_array("ranks", ranks))
+    if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array) or (array < 1).any():
+        raise DataError(f"ranks is {received(ranks)}; expected whole numbers from 1 up")
+    return np.unique(array).astype(np.int64)
+
+
+def judged(
+    chosen: ChosenThreshold, parts: Sequence[AttemptsOfParts], times: Sequence[int] = (1, 1)
+) -> Numbers:
+    """Count errors in both parts of splits at the threshold of the split.
+
+    The counts are (splits, part), and 0 without a threshold. `parts` are the attempts of all
+    training parts and of all test parts; `times` says how often an attempt counts in either.
+    """
+    thresholds, is_defined = chosen.threshold, chosen.defined[:, None]
+    counts = [(x.genuine_attempts, x.impostor_attempts, *x.errors_at(thresholds)) for x in parts]
+    counts_by_part = np.array(counts) * np.reshape(times, (-1, 1, 1))  # (part, count, splits)
+    genuine, impostor, fa, fr = counts_by_part.transpose(1, 2, 0)
+    return {
+        "threshold": thresholds,
+        "threshold_next": chosen.next,
+        "defined": chosen.defined,
+        "genuine_attempts": genuine,
+        "impostor_attempts": impostor,
+        "ga": (genuine - fr) * is_defined,
+        "fr": fr * is_defined,
+        "fa": fa * is_defined,
+        "gr": (impostor - fa) * is_defined,
+    }
+
+
+def numbers_of_splits(
+    train: PartsOfScores, test: PartsOfScores, options: FoldOptions, kind: Kind
+) -> Numbers:
+    """Choose a threshold on the training part of each split, and judge both parts by it."""
+    rule = options.rule.as_distance(kind)  # a fitted system may have another kind
+    if options.task != "verification":
+        searches = train.searches(options.search), test.searches(options.search)
+        galleries = np.stack([train.gallery_subjects, test.gallery_subjects], axis=1)
+        return numbers_of_searches(*searches, options, rule) | {"gallery_subjects": galleries}
+    fusion = options.fused(kind)
+    # Of a single large part, only the attempts that a rule needs are listed.
+    trained, times = train.attempts(fusion, PointsWanted.of_rule(rule))
+    chosen = choose_of_parts(rule, trained)
+    fixed = np.where(chosen.defined, chosen.threshold, -np.inf)
+    tested, test_times = test.attempts(fusion, PointsWanted.of_rule(Rule("fixed", tuple(fixed))))
+    numbers = judged(chosen, [trained, tested], [times, test_times])
+    if options.claims is not None:
+        assert isinstance(train, SelectedParts)
+        assert isinstance(test, SelectedParts)
+        others = [x.unenrolled[fusion] for x in (train, test)]  # by part and split
+        splits = [*zip(chosen.threshold, *others, strict=True)]
+        accepted = [[np.count_nonzero(x <= t) for x in parts] for t, *parts in splits]
+        numbers["fa_unenrolled"] = np.array(accepted)
+        numbers["unenrolled_attempts"] = np.array([[*map(len, parts)] for _, *parts in splits])
+    if options.far_targets is not None:
+        if not test.listed:
+            tested, _ = test.attempts(fusion, options.wanted)
+        numbers |= options.points(tested)
+    return numbers
+
+
+def numbers_of_searches(
+    train: SearchedParts, test: SearchedParts, options: FoldOptions, rule: Rule
+) -> Numbers:
+    """Choose a threshold on the searches of each training part, and judge both parts by it."""
+    parts = train, test
+    numbers = {"tied": test.number(test.is_mated & (test.tied > 0))}
+    if options.task == "closed_set":
+        attempts = _both_parts(x.number(x.is_mated) for x in parts)
+        numbers |= {
+            "cms_count": _both_parts(x.found(options.ranks)[1] for x in parts),
+            "attempts": attempts,
+            "skipped": _both_parts(x.number(~x.is_mated) for x in parts),
+        }
+        if options.far_targets is not None:
+            (at_rank_1,) = test.found(np.ones(1, dtype=np.int64))[0].T
+            with np.errstate(invalid="ignore"):
+                numbers["recognition_rate"] = at_rank_1 / attempts[:, 1]
+        return numbers
+    roles = [options.search.impostors] * test.parts
+    ranked = [x.attempts(x.impostors(roles)) for x in parts]
+    at_first = [x.first for x in ranked]
+    chosen = choose_of_parts(rule, at_first[0])
+    at_rank, up_to_rank = zip(
+        *(x.found(options.ranks, chosen.threshold) for x in parts), strict=True
+    )
+    numbers |= judged(chosen, at_first)
+    numbers |= {"di": _both_parts(at_rank), "detected": _both_parts(up_to_rank)}
+    numbers["searching"] = test.searching_people(roles)
+    if options.far_targets is not None:
+        numbers["eer"] = at_first[1].equal_error().eer
+        numbers["dir_at_far"], _ = ranked[1].dir_at_far(options.far_targets, options.ranks)
+    return numbers
+
+
+def _both_parts(numbers: Iterable[np.ndarray]) -> np.ndarray:
+    """Return the numbers of the training and the test part over (split, part, ...)."""
+    return np.stack([*numbers], axis=1)
+
+
+# Repeats share a pass over the scores; this is the most pairs of folds in all of them.
+SHARED = 1 << 12
+
+
+# ------------------------------------------------------------------------------------- all folds
+
+
+class FoldedSystem:
+    """Scores that are evaluated in folds; derived classes make new scores in each fold."""
+
+    unit = "subjects"  # the unit of the sizes of parts
+    is_fitted = False  # whether each fold has new scores, which share no pass with other folds
+    sides: Samples
+
+    def __init__(self, scores: Scores, splitter: Any):
+        self.plan, self.sides = plan_of_scores(scores, splitter)
+        self.scores, self.kind = self.sides.scores, scores.kind  # scores with remarks on the folds
+        if scores.layout == "pairs" and not knows_people(scores):
+            self.unit = "pairs"
+
+    @cached_property
+    def about(self) -> Provenance:
+        return Provenance.from_scores(self.scores)
+
+    def about_task(self, options: FoldOptions) -> Provenance:
+        about = self.about
+        if options.task != "verification":
+            about = about.searching(self.scores)
+        if options.claims is not None:
+            return about
+        lost = claims_lost(self.scores, options.fused(self.kind))
+        return about.without_claims(*lost, where=" of all data")
+
+    def parts(self, split: Split) -> tuple[Scores | None, Scores | None]:
+        """Return the scores of the training and of the test part; None without comparisons."""
+        assert isinstance(self.sides, SplitSides | PairSides)
+        return self.sides.view(split.train), self.sides.view(split.test)
+
+
+def joined(numbers: Sequence[Numbers]) -> Numbers:
+    return {name: np.concatenate([x[name] for x in numbers]) for name in numbers[0]}
+
+
+def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Numbers]:
+    """Evaluate several tasks in every split, and return the numbers of each task.
+
+    See :data:`bioeval.studies.cross_evaluate.SplitNumbers`. The parts of many folds of a matrix are
+    masks of a matrix that is sorted once. Verification in other folds of a matrix is counted in
+    passes over the scores, where folds can share them. All other parts are selected.
+    """
+    plan, sides = system.plan, system.sides
+    splits = [*plan.splits.values()]
+    share_passes = [_share_passes(system, options) for options in tasks]
+    places: list[list[PartTemplates]] = []  # of all training parts, and of all test parts
+    shape: tuple[int, ...] = (0, 0)
+    matrix = None
+    masked: list[int] = []  # the numbers of the tasks whose parts are masks
+    if not system.is_fitted and isinstance(sides, SplitSides):
+        sets = [x.train for x in splits], [x.test for x in splits]
+        places = [[*map(sides.indices, parts)] for parts in sets]
+        shape = system.scores.shape
+        for i, options in enumerate(tasks):
+            ranks_people = options.task != "verification" and options.search.rank_unit == "subject"
+            if options.claims is None and not ranks_people:
+                masked.append(i)
+        # A pass over many scores counts all folds in the time in which masks count some.
+        passes_pay = all(share_passes[i] for i in masked) and not is_few(math.prod(shape))
+        if not passes_pay and masks_pay(system.scores, chain(*places)):
+            with suppress(DataError):  # a part may be without this fault, or raises the error
+                matrix = SortedMatrix.from_scores(system.scores)
+    if matrix is None:
+        masked = []
+    together = [i for i, share in enumerate(share_passes) if share and i not in masked]
+    selected = [i for i in range(len(tasks)) if i not in (*masked, *together)]
+    numbers: list[list[Numbers]] = [[] for _ in tasks]
+    for i in together:
+        numbers[i].append(_count_together(system, tasks[i]))
+    tell = reporter()
+    with rows_reported_to(None):  # progress counts folds, and not the rows that they read
+        if matrix is not None:
+            for run in batches(shape, places[0]):
+                train, test = (MaskedParts(matrix, x[run]) for x in places)
+                for i in masked:
+                    numbers[i].append(numbers_of_splits(train, test, tasks[i], system.kind))
+                tell(run.stop, len(splits))
+        # Selected parts are counted together if their attempts are few enough to be listed.
+        runs: Iterable[slice] = (slice(i, i + 1) for i in range(len(splits)))
+        if places and all(is_few(len(rows) * len(columns)) for rows, columns in chain(*places)):
+            runs = batches(shape, places[0])
+        about = None if system.is_fitted else system.about
+        claims = next((options.claims for options in tasks if options.claims), None)
+        for run in runs if selected else ():
+            parts = []
+            for part, views in enumerate(zip(*map(system.parts, splits[run]), strict=True)):
+                drawn = [
+                    claims.draw(view, repeat=number, part=part)
+                    if claims and view is not None
+                    else None
+                    for number, view in enumerate(views, start=run.start)
+                ]
+                parts.append(SelectedParts(views, about, drawn))
+            for i in selected:
+                train_and_test = parts[0], parts[1]
+                numbers[i].append(numbers_of_splits(*train_and_test, tasks[i], system.kind))
+            tell(run.stop, len(splits))
+    sizes = [sides.sizes(split) for split in splits]
+    sizes_of_parts = {name: np.array([x[name] for x in sizes]) for name in sizes[0]}
+    return [joined(x) | sizes_of_parts for x in numbers]
+
+
+def _count_together(system: FoldedSystem, options: FoldOptions) -> Numbers:
+    """Count verification of both parts of all folds of some repeats in each pass."""
+    plan, sides = system.plan, system.sides
+    assert isinstance(sides, SplitSides)
+    rule = options.rule.as_distance(system.kind)
+    divisions = [_division(plan, number) for number in range(plan.shape[0])]
+    at_once = max(1, SHARED // (plan.shape[1] + 1) ** 2)
+    passes = range(0, len(divisions), at_once)
+    counted: list[Numbers] = []
+    tell, rows = reporter(), system.scores.shape[0]
+    with rows_reported_to(tell, passes=2 * len(passes)):
+        for first in passes:
+            folds, parts = zip(*divisions[first : first + at_once], strict=True)
+            folds_of_sides = [(x[sides.sample_of_row], x[sides.sample_of_column]) for x in folds]
+            counting = FoldAttempts(options.fused(system.kind), folds_of_sides, parts, rule)
+            (attempts,) = reduce(system.scores, counting)
+            report_rows(rows, rows)  # the second pass may not be needed
+            for train, test in attempts:
+                numbers = judged(choose_of_parts(rule, train), [train, test])
+                if options.far_targets is not None and counting.few:
+                    numbers |= options.points(test)
+                counted.append(numbers)
+    if options.far_targets is None or counting.few:
+        return joined(counted)
+    points = []
+    with rows_reported_to(None):
+        for done, split in enumerate(plan.splits.values(), start=1):
+            test = SelectedParts([system.parts(split)[1]], system.about)
+            attempts, _ = test.attempts(options.fused(system.kind), options.wanted)
+            points.append(options.points(attempts))
+            tell(done, len(plan.splits))
+    return joined(counted) | joined(points)
+
+
+def _share_passes(system: FoldedSystem, options: FoldOptions) -> bool:
+    """Whether folds may be counted together; other folds must be counted part by part.
+
+    They may in verification of a matrix, but for experiments, drawn claims, data with templates of
+    no person, which are in every part, and claims of a person whose templates are in two folds.
+    """
+    is_of_all_attempts = options.task == "verification" and options.claims is None
+    if system.is_fitted or not is_of_all_attempts or system.plan.by_parts:
+        return False
+    plan, sides = system.plan, system.sides
+    if not isinstance(sides, SplitSides) or sides.n != sides.templates:
+        return False
+    return options.use.templates == "single" or all(
+        sides.keeps_subjects(_division(plan, number)[0]) for number in range(plan.shape[0])
+    )
+
+
+def _division(plan: SplitPlan, repeat: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
+    """Return the fold of each sample, int64 (n,), and the training and test part of each fold.
+
+    The parts are subsets of the folds. If every fold trains on all samples that it does not test,
+    a sample is in the fold that tests it, and a sample that no fold tests has the next number.
+    Else there is one division into 0 (test), 1 (training) and 2 (neither).
+    """
+    if plan.codes is not None:
+        fold_of_sample = plan.codes[repeat]
+        folds = int(fold_of_sample.max()) + 1
+        parts = [(Subset(k, inside=False), Subset(k)) for k in range(folds)]
+        return np.where(fold_of_sample < 0, folds, fold_of_sample), parts
+    split = plan.splits[repeat, 0]
+    fold_of_sample = np.full(plan.n, 2, dtype=np.int64)
+    fold_of_sample[split.train.probes] = 1
+    fold_of_sample[split.test.probes] = 0
+    return fold_of_sample, [(Subset(1), Subset(0))]
+
+
+# Systems that are fitted in each fold, to features or to scores of the training part.
+
+
+class TrainedSystem(FoldedSystem):
+    """Features, their subjects, and an estimator that is fitted in each fold."""
+
+    is_fitted = True
+
+    def __init__(
+        self, features: Any, splitter: Any, y: Any, meta: Any, estimator: Any, **compared_by: Any
+    ):
+        """Check features, subjects and estimator; `compared_by` are the options metric and kind."""
+        self.kind = kind_of_metric(**compared_by)
+        self.metric = compared_by["metric"]
+        if isinstance(features, Scores):
+            raise DataError(
+                "estimator is given with Scores of a finished system; give the features of "
+                "the samples, shape (n, f)"
+            )
+        order = GivenSide(keys_of(features), templates="the features")
+        y, meta = order.bring(y, "`y`"), order.bring_each(meta, "meta")
+        self.features = as_embeddings(features, "data")
+        if y is None:
+            raise DataError("y is missing: the subject of each sample, to fit and to divide by")
+        samples = len(self.features)
+        self.labels = LabelCodes(y, "y")
+        self.subjects = self.labels.labels
+        if len(self.subjects) != samples:
+            raise DataError(
+                f"y has {len(self.subjects)} subjects for {samples} samples; expected {samples}"
+            )
+        require_features(FeatureSide(self.features, self.subjects, "data", titles_of(features)))
+        for method in ("fit", "transform"):
+            if isinstance(estimator, type) or not hasattr(estimator, method):
+                raise DataError(
+                    f"estimator is {estimator!r}, not an object with {method}(); expected "
+                    "a transformer, such as make_pipeline(PCA(50), LinearDiscriminantAnalysis())"
+                )
+        self.estimator = estimator
+        self._origin = ""  # of the embeddings of the last fold
+        divided = SamplesToDivide(samples, self.subjects, meta=meta)
+        self.plan = SplitPlan(folds_in_order(splitter, order), divided, given=splitter)
+        self._remarks = tuple(order.remarks)
+        self.sides = Samples(self.labels.codes)
+
+    def about_task(self, options: FoldOptions) -> Provenance:
+        return self.about
+
+    def parts(self, split: Split) -> tuple[Scores | None, Scores | None]:
+        """Return both parts, transformed by a clone that is fitted to the training samples."""
+        from sklearn.base import clone
+
+        fitted = clone(self.estimator).fit(self.features[split.fitted], self.subjects[split.fitted])
+        parts: list[Scores | None] = []
+        for probes, gallery in (split.train, split.test):
+            if not len(probes) or not len(gallery):
+                parts.append(None)
+                continue
+            sides = []
+            for templates in (probes,) if gallery is probes else (probes, gallery):
+                embeddings = np.asarray(fitted.transform(self.features[templates]))
+                sides += [embeddings, self.subjects[templates]]
+            parts.append(Scores.from_embeddings(*sides, metric=self.metric, kind=self.kind))
+        train, test = parts
+        if test is not None:
+            self._origin = test.origin
+        return train, test
+
+    @property
+    def about(self) -> Provenance:
+        names = len(self.labels)
+        samples, width = self.features.shape
+        return Provenance(
+            name=type(self.estimator).__name__,
+            layout="all-against-all",
+            kind=self.kind,
+            nan="raise",
+            probes=samples,
+            gallery_templates=samples,
+            gallery_subjects=names,
+            probe_subjects=names,
+            enrolled_subjects=names,
+            people=(names, names, names),
+            notes=self._remarks,
+            fingerprints=(f"{samples} samples, {width} features labels:{self.labels.digest}",),
+            origin=f"{self.estimator!r}; {self._origin}",
+        )
+
+
+#: Labels of the dimension `part`: the threshold is chosen on the first, and judged on both.
+PARTS = ("train", "test")
+
+#: The numbers of the splits of a plan, as arrays by name. Splits are in the order of `plan.splits`,
+#: parts in the order of :data:`PARTS`.
+#:
+#: Arrays over (split, part, ...):
+#:
+#: - ``subjects``
+#: - verification and open set: ``genuine_attempts impostor_attempts ga fr fa gr``; decisions are 0
+#:   without a threshold
+#: - drawn claims: ``fa_unenrolled unenrolled_attempts``
+#: - open set: ``di`` (exactly at each rank) and ``detected`` (up to each rank)
+#: - closed set: ``attempts skipped``, and ``cms_count`` at each rank
+#: - open and closed set: ``gallery_subjects``
+#:
+#: Arrays over (split, ...):
+#:
+#: - ``threshold`` and ``threshold_next`` (distances), ``defined`` (whether there is a threshold)
+#: - the operating points of the test part (:data:`POINTS_OF_PARTS`)
+#: - ``crossing_pairs``
+#: - open set: ``searching``, the people of the test part who search without a mate
+#: - for messages: ``shared_subjects`` (in both parts), and ``tied`` (searches of the test part)
+SplitNumbers = Mapping[str, np.ndarray]
+
+#: Variables that are described for folds; all others are described as in a single evaluation.
+OF_FOLDS: dict[str, Variable] = {
+    "gar": replace(VERIFICATION["gar"], detail="data"),
+    "grr": replace(VERIFICATION["grr"], detail="data"),
+    "threshold": Variable(
+        "threshold chosen on the training part",
+        "score",
+        "threshold T",
+        shown="threshold",
+        label="threshold",
+        detail="verbose",
+    ),
+    "subjects": Variable(
+        "subjects of the part (pairs without subjects: pairs)",
+        "subjects",
+        label="subjects",
+        detail="data",
+    ),
+    "gallery_subjects": Variable(
+        "subjects in the gallery of the part",
+        "subjects",
+        label="subjects in the gallery",
+        detail="data",
+    ),
+    "crossing_pairs": Variable(
+        "pairs of a subject of the test part and one outside it",
+        "pairs",
+        label="pairs across the parts",
+        detail="data",
+    ),
+}
+
+#: The thresholds, as distances among the numbers of splits.
+_THRESHOLDS = ("threshold", "threshold_next")
+
+#: The counts of decisions, which a fold without a threshold does not have.
+_DECISIONS = ("ga", "fr", "fa", "gr", "di", "detected", "fa_unenrolled")
+
+# Rates at the threshold of the fold come before operating points of the test part.
+_FIRST = ("threshold", "far", "frr", "hter", "dir", "cms", *FIRST)
+
+# A relative difference of gallery sizes up to this is ignored: halves of an odd number differ.
+ALIKE = 0.1
+
+
+def fold_dataset(
+    numbers: SplitNumbers,
+    plan: SplitPlan,
+    about: Provenance,
+    options: FoldOptions,
+    scores: Scores | None = None,
+) -> xr.Dataset:
+    """Return counts and rates over ``repeat, fold`` and ``part``.
+
+    NaN are counts of decisions without a threshold, and all values of a fold that a repeat lacks;
+    such counts are float64. `scores` are those of all folds, None if each has new ones.
+    """
+    # Thresholds are in units of the scores; decisions without a threshold are NaN.
+    values = dict(numbers)
+    if options.has_threshold and options.rule.name == "none":
+        for name in (*_THRESHOLDS, *_DECISIONS):
+            values.pop(name, None)
+    elif options.has_threshold:
+        for name in _THRESHOLDS:
+            values[name] = to_user(values[name], about.kind)
+        is_missing = ~values["defined"]
+        if is_missing.any():
+            for name in values.keys() & _DECISIONS:
+                values[name] = np.where(is_missing, np.nan, values[name].T).T
+    rates: dict[str, np.ndarray] = {}
+    if "fa" in values:
+        rates = rates_of((*rates_of_folds(), VERIFICATION["far_unenrolled"]), values)
+    for name, count, attempts in (
+        ("dir", "detected", "genuine_attempts"),
+        ("cms", "cms_count", "attempts"),
+    ):
+        if count in values:
+            rates[name] = ratio(values[count], values[attempts][..., None])
+    values |= rates | _support(values, about, options)
+    messages = list(_messages(values, plan, options, about))
+    if options.rule.name == "fixed" and {"fa", "fr"} <= {*values}:
+        threshold = options.rule.values[0]
+        far, frr = (_pooled(values, name) for name in ("far", "frr"))
+        following = np.full(1, np.nan)
+        if scores is not None:  # FRR of searches has those of a wrong rank, too
+            searches = options.task == "open_set" and far > 0.5
+            following = following_scores(scores, [threshold], always=searches)
+            if searches and np.isinf(following) and not any(scores.failures):
+                frr = 0.0
+        messages += beyond_scores(threshold, far, frr, *following)
+
+    # The variables, and their descriptions.
+    scripts = {x.name: x for x in rates_of_scripts()}
+    first = {"threshold": OF_FOLDS["threshold"]}
+    names = {**first, **VERIFICATION, **FOLDS, **scripts, **TASKS[options.task], **OF_FOLDS}
+    variables: Variables = {}
+    for name in filter(values.__contains__, names):
+        for variable in filter(values.__contains__, (name, f"{name}{NEXT}", f"{name}{SUPPORTED}")):
+            inner = [dim for dim in described(names, variable).dims if dim != "threshold"]
+            parts = ("part",) if values[variable].ndim - len(inner) == 2 else ()
+            dims = "repeat", "fold", *parts, *inner
+            variables[variable] = dims, plan.placed(values[variable])
+    if len(options.priors):
+        equal = np.ones_like(options.priors)
+        costs = (options.priors, equal, equal)
+        variables |= variables_over(("cost",), **dict(zip(COST_LABELS, costs, strict=True)))
+
+    # The attributes.
+    words = options.in_words
+    if options.task == "verification" and about.use_title:
+        words = f"verification, {about.use_title}"
+    task = f"{words}, in {'repeated experiments' if plan.by_parts else 'folds'}"
+    attrs = about_attrs(about, options.task.replace("_", "-"), task, messages)
+    attrs |= {
+        "folds": plan.digest,
+        **record_of(plan.splitter),
+        **attrs_of_interval(options.interval),
+    }
+    if options.claims is not None:
+        attrs["claims"] = repr(options.claims)
+    if options.task == "verification":
+        attrs |= options.use.of_kind(about.kind).attrs
+    else:
+        attrs |= options.search.of_kind(about.kind).attrs
+    if options.task == "open_set":
+        attrs["impostors"] = options.search.impostors
+    if options.has_threshold and options.rule.name != "none":
+        unit = "repeat" if plan.by_parts else "fold"
+        attrs |= options.rule.attrs(f"the {_first_part(plan.splitter)} part of each {unit}")
+    if "shared_subjects" in values:
+        attrs["subjects_in_both_parts"] = int(values["shared_subjects"].max())
+    repeats, folds = plan.shape
+    coordinates = {
+        "repeat": np.arange(repeats),
+        "fold": np.arange(folds),
+        "part": np.array(PARTS),
+    }
+    if options.task != "verification":
+        coordinates["rank"] = options.ranks
+    if len(options.frr_targets):
+        coordinates["frr_target"] = options.frr_targets
+    if len(options.priors):
+        coordinates["cost"] = options.priors
+    if options.far_targets is not None and options.has_threshold:
+        coordinates["far_target"] = options.far_targets
+    return dataset(variables, names, coordinates, attrs, _FIRST)
+
+
+def _support(
+    values: SplitNumbers, about: Provenance, options: FoldOptions
+) -> dict[str, np.ndarray]:
+    if options.far_targets is None or options.task == "closed_set":
+        return {}
+    genuine, impostor = (values[f"{role}_attempts"][:, 1] for role in ("genuine", "impostor"))
+    searched = options.task == "open_set"
+    if about.people is not None:
+        people = values["subjects"][:, 1]
+        genuine = np.minimum(genuine, people)
+        if searched:
+            impostor = independent_searches(impostor, values["searching"])
+        else:
+            impostor = np.minimum(impostor, people * (people - 1) // 2)
+    at_far = "dir_at_far" if searched else "frr_at_far"
+    return {
+        f"{at_far}{SUPPORTED}": supported(options.far_targets, impostor),
+        f"far_at_frr{SUPPORTED}": supported(options.frr_targets, genuine),
+    }
+
+
+def _pooled(values: SplitNumbers, name: str) -> float:
+    """Return a rate of all test parts together; NaN without attempts."""
+    quotient = VERIFICATION[name].quotient
+    assert quotient is not None
+    count, attempts = (float(values[x][:, 1].sum()) for (x,) in quotient)
+    return count / attempts if attempts else math.nan
+
+
+def _first_part(splitter: Any) -> str:
+    """Return what the part beside the test part is: training or validation."""
+    validates = type(splitter).__name__ == "TrainValidationTest"
+    if isinstance(splitter, partition.Experiment):
+        validates = bool(splitter.validation)
+    return "validation" if validates else "training"
+
+
+def _messages(
+    values: SplitNumbers, plan: SplitPlan, options: FoldOptions, about: Provenance
+) -> Iterator[Message]:
+    splits = len(plan.splits)
+    unit = "repeat" if plan.by_parts else "fold"
+    genuine = "attempts" if options.task == "closed_set" else "genuine_attempts"
+    attempts = {"genuine_attempts": values[genuine][:, 1]}  # attempts of the test parts, by class
+    if "impostor_attempts" in values:
+        attempts["impostor_attempts"] = values["impostor_attempts"][:, 1]
+
+    # Subjects in both parts, and rates without a value or without spread.
+    shared = values.get("shared_subjects", np.zeros(1, dtype=np.int64))
+    if shared.any():
+        about_parts = {"parts": int(np.count_nonzero(shared)), "number": splits, "unit": unit}
+        yield Message("subjects-in-both-parts", subjects=int(shared.max()), **about_parts)
+    yield from parts_without_attempts(attempts, splits, unit)
+    yield from _messages_on_rates(values, options, attempts, unit)
+    if splits == 1:
+        yield Message("one-part", unit=unit)
+
+    if "gallery_subjects" in values:
+        sizes = values["gallery_subjects"]
+        is_apart = np.abs(sizes[:, 0] - sizes[:, 1]) > ALIKE * sizes.max(axis=1)
+        if sizes[:, 0].any() and is_apart.any():
+            train, test = (np.unique(x).tolist() for x in sizes.T)
+            first = _first_part(plan.splitter)
+            yield Message("galleries-of-different-sizes", part=first, train=train, test=test)
+    skipped = int(values["skipped"][:, 1].sum()) if "skipped" in values else 0
+    if skipped and about.layout != "all-against-all":
+        yield Message("probes-without-mate", probes=skipped, where=" of the test part")
+    if "crossing_pairs" in values and (crossing := int(values["crossing_pairs"].sum())):
+        tested = int(sum(counts.sum() for counts in attempts.values()))
+        repeats, folds = plan.shape
+        left_out = crossing / repeats / min(folds, 2)  # a pair crosses into both of its folds
+        yield Message("pairs-across-parts", pairs=round(left_out), tested=round(tested / repeats))
+
+    # Targets that the test parts are too small for, infinite costs, and ties.
+    if options.far_targets is not None and options.has_threshold:
+        searched = options.task == "open_set"
+        people = None
+        if about.people is not None:
+            people = int(values["subjects"][:, 1].min())
+            if searched:
+                people = int(values["searching"].min()) or None
+        genuine_attempts, impostor_attempts = (int(x.min()) for x in attempts.values())
+        messages = support_of_parts(
+            options.far_targets,
+            options.frr_targets,
+            genuine_attempts,
+            impostor_attempts,
+            people,
+            searched=searched,
+        )
+        for message in messages:
+            yield message.concerning(f"smallest test part ({options.in_words})")
+    if "tied" in values and (tied := int(values["tied"].sum())):
+        probes = int(attempts["genuine_attempts"].sum())
+        yield Message("ties-in-partitions", tied=tied, probes=probes, number=splits)
+
+
+def _messages_on_rates(
+    values: SplitNumbers, options: FoldOptions, attempts: Mapping[str, np.ndarray], unit: str
+) -> Iterator[Message]:
+    for name in ("far", "frr", "cms"):
+        if name not in values:
+            continue
+        rate = values[name][:, 1]
+        if rate.ndim > 1:
+            rate = rate[:, 0]
+        counts = attempts["impostor_attempts" if name == "far" else "genuine_attempts"]
+        undefined = np.isnan(rate) & (counts > 0)
+        missing = int(undefined.sum())
+        if missing:
+            reason = "there are no attempts to choose a threshold on"
+            if "defined" in values and all(values[x][undefined, 0].all() for x in attempts):
+                reason = f"too many comparisons failed for {options.rule.words}"
+            yield undefined_in_parts(f"{{{name}}}", missing, len(rate), unit, reason)
+    if options.interval.method != "nadeau-bengio":
+        return
+    # A rate without spread has no interval; of a curve over ranks, each rank by itself.
+    terms = {"task": "identification"} if options.task == "open_set" else {}
+    for name in ("far", "frr", "cms", "eer", "auc"):
+        if name not in values:
+            continue
+        rates = values[name]
+        rates = (rates[:, 1] if rates.ndim > 1 else rates).reshape(len(rates), -1)
+        ranks_with: dict[Any, list[int]] = {}
+        for rate, rank in zip(rates.T, options.ranks if name == "cms" else [1], strict=False):
+            defined = rate[~np.isnan(rate)]
+            if len(defined) > 1 and bool(np.ptp(defined) <= 1e-12 * defined.max()):
+                equal = float(np.nanmax(rate))
+                value = int(equal) if equal in (0, 1) else f"{100 * equal:.3g} %"
+                ranks_with.setdefault(value, []).append(int(rank))
+        for value, ranks in ranks_with.items():
+            about = {"rate": name, "value": value, "unit": unit, **terms}
+            if name == "cms" and ranks != [1]:
+                about["ranks"] = ranks
+            yield Message("no-spread-between-parts", **about)
+
+
+def parts_without_attempts(
+    attempts: Mapping[str, np.ndarray], number: int, unit: str
+) -> Iterator[Message]:
+    """Yield messages on parts without an attempt of a class; `attempts` are of parts, by class."""
+    for role in ("genuine", "impostor"):
+        if f"{role}_attempts" in attempts:
+            missing = int(np.count_nonzero(attempts[f"{role}_attempts"] == 0))
+            if missing:
+                rates = f"rates of {role} attempts"
+                reason = f"there is no {role} attempt"
+                yield undefined_in_parts(rates, missing, number, unit, reason)
+
+
+def support_of_parts(
+    far_targets: Iterable[float],
+    frr_targets: Iterable[float],
+    genuine: float,
+    impostor: float,
+    people: int | None,
+    *,
+    searched: bool,
+) -> list[Message]:
+    """Return messages on targets that the smallest part does not support.
+
+    `genuine`, `impostor` and `people` are its numbers of attempts and of people; None if people are
+    unknown. The impostors of a search (`searched`) are not compared with each other.
+    """
+    if searched:
+        messages = support_messages(far_targets, impostor, False, "dir at far", people)
+    else:
+        compared = None if people is None else ComparedPeople.all_pairs(people)
+        messages = support_messages(far_targets, impostor, False, "frr at far", compared)
+    return messages + support_messages(frr_targets, genuine, False, "far at frr", people)
+
+
+def undefined_in_parts(
+    what: str | list[dict[str, Any]], missing: int, number: int, unit: str, why: str
+) -> Message:
+    """Return the message that rates are not defined in `missing` of a `number` of parts.
+
+    `what` are the rates in words, or measures with their places.
+    """
+    rates = {"what" if isinstance(what, str) else "measures": what}
+    where = f"{missing:,} of {number:,} {unit}s, so means are over the others"
+    if missing == number:
+        where = f"any {unit}"
+    about = {**rates, "missing": missing, "number": number, "where": where}
+    return Message("undefined-in-parts", **about, why=why)
+
+
+def span(counts: Sequence[int] | np.ndarray) -> str:
+    """Return the smallest and the largest of some counts in words."""
+    low, high = min(counts), max(counts)
+    if low == high:
+        return f"{low:,}"
+    return f"{low:,} to {high:,}"

@@ -1,1 +1,0 @@
-"""Folds and repeated partitions: thresholds are chosen and judged on different data."""

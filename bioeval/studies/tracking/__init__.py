@@ -1,1 +1,0 @@
-"""Multi-object tracking: CLEAR MOT, identity measures and HOTA."""
