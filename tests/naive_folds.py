@@ -5,6 +5,7 @@ from typing import Any
 
 import naive
 import numpy as np
+import pytest
 import strategies as cases
 from hypothesis import strategies as st
 
@@ -87,3 +88,8 @@ def assert_folds(
             if defined:
                 assert of_part["ga"].item() == genuine - fr
                 assert of_part["gr"].item() == impostor - fa
+            half = (of_part["far"].item() + of_part["frr"].item()) / 2
+            assert of_part["hter"].item() == pytest.approx(half, nan_ok=True)
+            if defined and genuine + impostor:
+                right = (genuine - fr + impostor - fa) / (genuine + impostor)
+                assert of_part["accuracy"].item() == pytest.approx(right)

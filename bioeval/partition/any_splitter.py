@@ -23,7 +23,15 @@ class ListedParts:
     def __init__(self, parts: Iterable[Any]):
         """Check the pairs, and keep them, since an iterator could be read only once."""
         self.parts = list(parts)
-        if not self.parts or not all(map(_are_two_lists, self.parts)):
+        are_pairs = bool(self.parts)
+        for pair in self.parts:
+            try:
+                arrays = [np.asarray(part) for part in pair]
+            except (TypeError, ValueError):
+                arrays = []
+            are_indices = [x.ndim == 1 and (x.dtype.kind in "iu" or not x.size) for x in arrays]
+            are_pairs &= are_indices == [True, True]
+        if not are_pairs:
             raise DataError(
                 f"`splitter` is {received(self.parts)}; expected an object with "
                 "split(), or a list of pairs (training, test) of indices"
@@ -35,15 +43,6 @@ class ListedParts:
     def split(self, X: object, y: object, groups: object) -> list[Any]:
         """Return the pairs; the arguments are not needed."""
         return self.parts
-
-
-def _are_two_lists(pair: Any) -> bool:
-    try:
-        arrays = [np.asarray(part) for part in pair]
-    except (TypeError, ValueError):
-        return False
-    are_indices = [array.dtype.kind in "iu" or not array.size for array in arrays]
-    return len(arrays) == 2 and all(are_indices) and all(array.ndim == 1 for array in arrays)
 
 
 def as_splitter(splitter: Any) -> Any:

@@ -116,8 +116,21 @@ class SplitInput:
     def __init__(self, splitter: str, X: Any, y: Any, groups: Any, meta: Any):
         """Take the arguments of :meth:`Division.split`."""
         self.splitter = splitter
-        if isinstance(X, Scores):
-            y, groups, meta = _of_scores(splitter, X, y, groups, meta)
+        if isinstance(X, Scores) and X.layout == "pairs":
+            if groups is None:
+                groups = X.pair_subjects
+            meta = {"genuine": X.genuine} if meta is None else meta
+        elif isinstance(X, Scores):
+            if not np.array_equal(X.probe_ids, X.gallery_ids):
+                raise DataError(
+                    f"{splitter}: the rows and the columns of these scores are different "
+                    "templates; divide the labels of both sides together, "
+                    "split(y=np.concatenate([scores.probe_labels, scores.gallery_labels])), and "
+                    "tell the sides apart by index"
+                )
+            if y is None and groups is None and knows_people(X):
+                y = X.probe_labels
+            meta = X.probe_meta if meta is None else meta
         lengths = {}
         for name, array in {"X": X, "y": y, "groups": groups}.items():
             shape = getattr(array, "shape", None)
@@ -250,25 +263,6 @@ class SplitInput:
                 "is the same in all samples of a subject"
             )
         return stratum_of_subject
-
-
-def _of_scores(
-    splitter: str, scores: Scores, y: object, groups: object, meta: Any
-) -> tuple[object, object, Any]:
-    """Return `y`, `groups` and `meta`, taken from scores where they are None."""
-    if scores.layout == "pairs":
-        if groups is None:
-            groups = scores.pair_subjects
-        return y, groups, {"genuine": scores.genuine} if meta is None else meta
-    if not np.array_equal(scores.probe_ids, scores.gallery_ids):
-        raise DataError(
-            f"{splitter}: the rows and the columns of these scores are different templates; divide "
-            "the labels of both sides together, split(y=np.concatenate([scores.probe_labels, "
-            "scores.gallery_labels])), and tell the sides apart by index"
-        )
-    if y is None and groups is None and knows_people(scores):
-        y = scores.probe_labels
-    return y, groups, scores.probe_meta if meta is None else meta
 
 
 def by_name(samples: SplitInput) -> np.ndarray:

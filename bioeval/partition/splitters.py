@@ -635,31 +635,27 @@ def drawn_parts(
         purpose = shuffling.SAMPLE_PARTS
         units = "samples"
         total = samples.n
-    counts = _count_units(samples.splitter, sizes, total, units)
-    shuffle = shuffling.Shuffle(total, strata, seed, purpose)
-    for count in shuffling.blocks(repeats, samples.n):
-        part_of_sample = shuffle.parts(count, counts)[:, unit_of_sample]
-        yield part_of_sample[:, None] == np.arange(len(sizes))[:, None]
-
-
-def _count_units(splitter: str, sizes: Mapping[str, Any], total: int, units: str) -> list[int]:
     counts = {}
     for name, size in sizes.items():
         if size is not None:
-            checked = shuffling.as_size(splitter, name, size)
+            checked = shuffling.as_size(samples.splitter, name, size)
             counts[name] = shuffling.number_of_units(checked, total, up=name != "train_size")
     remaining = total - sum(counts.values())
-    for name, size in sizes.items():
-        if size is None:
+    for name in sizes:
+        if name not in counts:
             counts[name] = remaining
             remaining = 0
     if remaining < 0 or min(counts.values()) < 1:
         listed = ", ".join(f"{name.removesuffix('_size')} {counts[name]}" for name in sizes)
         raise DataError(
-            f"{splitter}: the sizes ask for {listed} of {total} {units}; each part needs at least "
-            "one, and all together no more than there are"
+            f"{samples.splitter}: the sizes ask for {listed} of {total} {units}; each part needs "
+            "at least one, and all together no more than there are"
         )
-    return [counts[name] for name in sizes]
+    shuffle = shuffling.Shuffle(total, strata, seed, purpose)
+    for count in shuffling.blocks(repeats, samples.n):
+        part_of_unit = shuffle.parts(count, [counts[name] for name in sizes])
+        part_of_sample = part_of_unit[:, unit_of_sample]
+        yield part_of_sample[:, None] == np.arange(len(sizes))[:, None]
 
 
 TooFew = Literal["raise", "enrol", "probe", "drop"]
@@ -900,30 +896,78 @@ class Enrolment:
     def __init__(self, rule: ProbeGallerySplit, samples: SplitInput, draws: Sequence[Stream]):
         self._rule, self._samples = rule, samples
         self._gallery_draws, self._probe_draws, self._subject_draws = draws
-        units = self._samples.subjects
-        for name in self._rule._by:
+        splitter, subjects = samples.splitter, samples.subjects
+        units = subjects
+        for name in rule._by:
             if name != "subject":
-                units = units.combined(self._samples.labelled(name))
-        self._is_candidate = self._allowed()  # (n,)
-        candidates = np.bincount(units.codes[self._is_candidate], minlength=len(units))
-        wanted = self._wanted(candidates)
-        if units is not samples.subjects:
-            wanted = np.minimum(wanted, candidates)
-        self.is_able = ~self._cannot_enrol(units, candidates, wanted)
-        order = by_name(samples)
-        if (column := rule.quality) is not None:
-            quality = samples.numbers(column)
-            if quality is None:
+                units = units.combined(samples.labelled(name))
+
+        # Which samples are candidates, and how many of its candidates each unit should enrol.
+        self._is_candidate = np.ones(samples.n, dtype=bool)
+        for name, value in (rule.enrol or {}).items():
+            column = samples.labelled(name)
+            listed = isinstance(value, list | tuple | set | frozenset | np.ndarray)
+            values = list(value) if listed else [value]
+            codes = list(map(column.code, values))
+            if not codes or min(codes) < 0:
+                missing = values[codes.index(-1)] if codes else value
                 raise DataError(
-                    f"{samples.splitter}: meta[{column!r}] has dtype "
-                    f"{samples.column(column).dtype}; expected numbers"
+                    f"{splitter}: enrol has {name!r}: {missing!r}, but no template "
+                    f"has this value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
+                    f"{nearest_name(missing, column.values.tolist()[:10_000])}"
                 )
-            missing = np.isnan(quality)
-            if missing.any():
+            self._is_candidate &= np.isin(column.codes, codes)
+        candidates = np.bincount(units.codes[self._is_candidate], minlength=len(units))
+        wanted = np.maximum(candidates, 1)
+        if rule.n_gallery is not None:
+            size = shuffling.as_size(splitter, "n_gallery", rule.n_gallery)
+            nearest = np.floor(size * candidates + 0.5 + 1e-9).astype(np.int64)
+            largest = candidates - 1 if rule.enrol is None else candidates
+            wanted = np.maximum(np.minimum(nearest, largest), 1)
+            if isinstance(size, int):
+                wanted = np.full(len(units), size, dtype=np.int64)
+        if units is not subjects:
+            wanted = np.minimum(wanted, candidates)
+
+        # Which subjects can have all enrolled templates and a probe, bool (subjects,).
+        subject_of_unit = np.empty(len(units), dtype=np.int64)
+        subject_of_unit[units.codes] = subjects.codes
+        available, needed = np.zeros((2, len(subjects)), dtype=np.int64)
+        np.add.at(available, subject_of_unit, candidates)
+        np.add.at(needed, subject_of_unit, wanted)
+        needed = np.maximum(needed, 1)
+        no_probes = needed if rule.enrol is None else available  # with `enrol`, no candidate probes
+        has_too_few = (available < needed) | (subjects.counts - no_probes < 1)
+        self.is_able = ~has_too_few
+        if has_too_few.any() and rule.too_few == "raise":
+            of_first = int(needed[np.argmax(has_too_few)])
+            need = f"{of_first} to enrol and one to probe"
+            if rule.enrol is not None:
+                least = 1 if rule.n_gallery is None else of_first
+                need = f"{least} to enrol by metadata and another to probe"
+            treatments = enumerated([f'`too_few="{x}"`' for x in TOO_FEW[1:]], "or")
+            better = f". Better: {_MORE_TEMPLATES}" if has_too_few.all() else ""
+            raise DataError(
+                f"{splitter}: {has_too_few.sum()} of {len(subjects)} subjects have too "
+                f"few templates ({subjects.show(np.flatnonzero(has_too_few))}): each needs {need}. "
+                f"Choose their treatment: {treatments}{better}"
+            )
+
+        # The candidates in the order in which they are enrolled.
+        order = by_name(samples)
+        if (name_of_quality := rule.quality) is not None:
+            quality = samples.numbers(name_of_quality)
+            if quality is None:
+                dtype = samples.column(name_of_quality).dtype
                 raise DataError(
-                    f"{samples.splitter}: meta[{column!r}] has "
-                    f"{counted(int(missing.sum()), 'missing values')}, the first at position "
-                    f"{int(np.argmax(missing))}; give -inf to what should not be enrolled"
+                    f"{splitter}: meta[{name_of_quality!r}] has dtype {dtype}; expected numbers"
+                )
+            is_missing = np.isnan(quality)
+            if is_missing.any():
+                raise DataError(
+                    f"{splitter}: meta[{name_of_quality!r}] has "
+                    f"{counted(int(is_missing.sum()), 'missing values')}, the first at position "
+                    f"{int(np.argmax(is_missing))}; give -inf to what should not be enrolled"
                 )
             order = order[np.argsort(-quality[order], kind="stable")]
         order = order[self._is_candidate[order]]
@@ -938,143 +982,62 @@ class Enrolment:
 
         If `unenrolled` or `enrolled` is given, some subjects are not enrolled.
         """
-        too_few = self._rule.too_few
-        subject_of_sample = self._samples.subjects.codes
-        probe, gallery = self._drawn_of_able(count)
-        is_able = self.is_able[subject_of_sample]
-        gallery[:, ~is_able] = too_few == "enrol"
-        probe[:, ~is_able] = too_few == "probe"
-        if unenrolled is not None or enrolled is not None:
-            is_unenrolled = self._unenrolled_subjects(count, unenrolled, enrolled)
-            is_unenrolled = is_unenrolled[:, subject_of_sample]
-            gallery &= ~is_unenrolled
-            is_dropped = ~is_able & (enrolled is not None and too_few == "drop")
-            probe = np.where(is_unenrolled, ~is_dropped, probe)
-        for name, role in (("gallery", gallery), ("probes", probe)):
-            if not role.any(axis=1).all():
-                raise DataError(
-                    f"{self._samples.splitter}: no {name} left: all subjects that could be "
-                    f'enrolled have too few templates, with `too_few="{too_few}"`; '
-                    f"{_MORE_TEMPLATES}"
-                )
-        return np.stack([probe, gallery], axis=1)
+        rule, n, splitter = self._rule, self._samples.n, self._samples.splitter
+        subjects = self._samples.subjects
 
-    def _drawn_of_able(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return masks (count, n) of probes and gallery, right for subjects with enough templates.
-
-        All of them are enrolled.
-        """
-        rule = self._rule
+        # The masks (count, n), right for subjects with enough templates, who are all enrolled.
         draws = self._gallery_draws if rule._random_gallery else None
-        enrolled_samples = self._groups.drawn(draws, count)[:, self._is_enrolled_place]
-        gallery = shuffling.flags(enrolled_samples, self._samples.n)
-        is_no_probe = gallery
-        if rule.enrol is not None:
-            is_no_probe = np.broadcast_to(self._is_candidate, gallery.shape)
-        if rule.n_probe is None:
-            return ~is_no_probe, gallery
-        # Draw at most `number` probes of each subject, from and as masks (repeats, n).
-        probe = ~is_no_probe
-        subjects = self._samples.subjects
-        order = by_name(self._samples)
-        # Samples that are no probes are a last group, which is left out.
-        group = np.where(probe, subjects.codes, len(subjects))[:, order]
-        drawn = self._probe_draws.grouped(len(probe), group, len(subjects) + 1)
-        # In each repeat, a group has the same number of samples.
-        group_at_place = np.sort(group[0])
-        place_in_group = np.arange(len(order)) - np.searchsorted(group_at_place, group_at_place)
-        is_drawn = (place_in_group < rule.n_probe) & (group_at_place < len(subjects))
-        return shuffling.flags(order[drawn[:, is_drawn]], self._samples.n), gallery
+        gallery = shuffling.flags(self._groups.drawn(draws, count)[:, self._is_enrolled_place], n)
+        probe = ~gallery if rule.enrol is None else np.tile(~self._is_candidate, (count, 1))
+        if rule.n_probe is not None:
+            # Samples that are no probes are a last group, which is left out. In each repeat, a
+            # group has the same number of samples.
+            order = by_name(self._samples)
+            group = np.where(probe, subjects.codes, len(subjects))[:, order]
+            drawn = self._probe_draws.grouped(count, group, len(subjects) + 1)
+            group_at_place = np.sort(group[0])
+            place_in_group = np.arange(n) - np.searchsorted(group_at_place, group_at_place)
+            is_drawn = (place_in_group < rule.n_probe) & (group_at_place < len(subjects))
+            probe = shuffling.flags(order[drawn[:, is_drawn]], n)
 
-    def _unenrolled_subjects(
-        self, count: int, unenrolled: float | int | None, enrolled: float | int | None
-    ) -> np.ndarray:
-        """Draw the subjects that are not enrolled, bool (count, subjects)."""
-        subjects = self._samples.subjects
-        name = self._samples.splitter
+        # Subjects with too few templates, and subjects who are not enrolled.
+        is_able = self.is_able[subjects.codes]
+        gallery[:, ~is_able] = rule.too_few == "enrol"
+        probe[:, ~is_able] = rule.too_few == "probe"
+        is_unenrolled = None  # bool (count, subjects)
         if unenrolled is not None:
-            size = shuffling.as_size(name, "unenrolled", unenrolled)
+            size = shuffling.as_size(splitter, "unenrolled", unenrolled)
             number = shuffling.number_of_units(size, len(subjects), up=True)
             if number >= len(subjects):
                 raise DataError(
-                    f"{name}: unenrolled is {unenrolled!r}: {number} of {len(subjects)} "
+                    f"{splitter}: unenrolled is {unenrolled!r}: {number} of {len(subjects)} "
                     "subjects; at least one has to be enrolled"
                 )
             order = self._subject_draws.permutations(count, len(subjects))
-            return shuffling.flags(order[:, :number], len(subjects))
-        able = np.flatnonzero(self.is_able)
-        size = shuffling.as_size(name, "enrolled", enrolled)
-        number = shuffling.number_of_units(size, len(able), up=False)
-        if not 1 <= number <= len(able):
-            raise DataError(
-                f"{name}: `enrolled` is {enrolled!r}: {number} "
-                f"subjects, but {len(able)} of {len(subjects)} have templates enough to be "
-                f"enrolled and to probe; expected 1 to {len(able)}, or a larger proportion"
-            )
-        order = self._subject_draws.permutations(count, len(able))
-        return ~shuffling.flags(able[order[:, :number]], len(subjects))
-
-    def _allowed(self) -> np.ndarray:
-        """Return which samples the metadata of `enrol` allow to enrol, bool (n,)."""
-        is_allowed = np.ones(self._samples.n, dtype=bool)
-        for name, value in (self._rule.enrol or {}).items():
-            column = self._samples.labelled(name)
-            listed = isinstance(value, list | tuple | set | frozenset | np.ndarray)
-            values = list(value) if listed else [value]
-            codes = list(map(column.code, values))
-            if not codes or min(codes) < 0:
-                missing = values[codes.index(-1)] if codes else value
+            is_unenrolled = shuffling.flags(order[:, :number], len(subjects))
+        elif enrolled is not None:
+            able = np.flatnonzero(self.is_able)
+            size = shuffling.as_size(splitter, "enrolled", enrolled)
+            number = shuffling.number_of_units(size, len(able), up=False)
+            if not 1 <= number <= len(able):
                 raise DataError(
-                    f"{self._samples.splitter}: enrol has {name!r}: {missing!r}, but no template "
-                    f"has this value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
-                    f"{nearest_name(missing, column.values.tolist()[:10_000])}"
+                    f"{splitter}: `enrolled` is {enrolled!r}: {number} "
+                    f"subjects, but {len(able)} of {len(subjects)} have templates enough to be "
+                    f"enrolled and to probe; expected 1 to {len(able)}, or a larger proportion"
                 )
-            is_allowed &= np.isin(column.codes, codes)
-        return is_allowed
-
-    def _wanted(self, candidates: np.ndarray) -> np.ndarray:
-        """Return how many of its `candidates` each unit should enrol, both (units,)."""
-        if self._rule.n_gallery is None:
-            return np.maximum(candidates, 1)
-        size = shuffling.as_size(self._samples.splitter, "n_gallery", self._rule.n_gallery)
-        if isinstance(size, int):
-            return np.full(len(candidates), size, dtype=np.int64)
-        nearest = np.floor(size * candidates + 0.5 + 1e-9).astype(np.int64)
-        largest = candidates - 1 if self._rule.enrol is None else candidates
-        return np.maximum(np.minimum(nearest, largest), 1)
-
-    def _cannot_enrol(
-        self, units: LabelCodes, candidates: np.ndarray, wanted: np.ndarray
-    ) -> np.ndarray:
-        """Return which subjects cannot have all enrolled templates and a probe, bool (subjects,).
-
-        Raise if there are any and `too_few` is "raise".
-        """
-        rule = self._rule
-        subjects = self._samples.subjects
-        subject_of_unit = np.empty(len(units), dtype=np.int64)
-        subject_of_unit[units.codes] = subjects.codes
-        available, needed = np.zeros((2, len(subjects)), dtype=np.int64)
-        np.add.at(available, subject_of_unit, candidates)
-        np.add.at(needed, subject_of_unit, wanted)
-        needed = np.maximum(needed, 1)
-        # With `enrol`, no candidate probes.
-        no_probes = needed if rule.enrol is None else available
-        has_too_few = (available < needed) | (subjects.counts - no_probes < 1)
-        if not has_too_few.any() or rule.too_few != "raise":
-            return has_too_few
-        of_first = int(needed[np.argmax(has_too_few)])
-        need = f"{of_first} to enrol and one to probe"
-        if rule.enrol is not None:
-            least = 1 if rule.n_gallery is None else of_first
-            need = f"{least} to enrol by metadata and another to probe"
-        treatments = enumerated([f'`too_few="{x}"`' for x in TOO_FEW[1:]], "or")
-        better = f". Better: {_MORE_TEMPLATES}" if has_too_few.all() else ""
-        raise DataError(
-            f"{self._samples.splitter}: {has_too_few.sum()} of {len(subjects)} subjects have too "
-            f"few templates ({subjects.show(np.flatnonzero(has_too_few))}): each needs {need}. "
-            f"Choose their treatment: {treatments}{better}"
-        )
+            order = self._subject_draws.permutations(count, len(able))
+            is_unenrolled = ~shuffling.flags(able[order[:, :number]], len(subjects))
+        if is_unenrolled is not None:
+            is_dropped = ~is_able & (enrolled is not None and rule.too_few == "drop")
+            gallery &= ~is_unenrolled[:, subjects.codes]
+            probe = np.where(is_unenrolled[:, subjects.codes], ~is_dropped, probe)
+        for name, role in (("gallery", gallery), ("probes", probe)):
+            if not role.any(axis=1).all():
+                raise DataError(
+                    f"{splitter}: no {name} left: all subjects that could be enrolled have too few "
+                    f'templates, with `too_few="{rule.too_few}"`; {_MORE_TEMPLATES}'
+                )
+        return np.stack([probe, gallery], axis=1)
 
 
 class ExperimentParts(NamedTuple):
@@ -1196,7 +1159,18 @@ class Experiment(Division[ExperimentParts]):
             if not _is_absent(getattr(self, name)):
                 shuffling.as_size(experiment, name, getattr(self, name))
         require_column(experiment, self.stratify)
-        self._galleries = self._gallery_split()
+        rule = self.gallery_templates
+        options: dict[str, Any] = {"too_few": self.too_few, "n_probe": self.probe_templates}
+        self._galleries = None
+        if isinstance(rule, Mapping) and set(rule) == {"quality", "number"}:
+            shuffling.as_size(experiment, "number in gallery_templates", rule["number"])
+            options["quality"] = rule["quality"]
+            self._galleries = ProbeGallerySplit(rule["number"], **options)
+        elif isinstance(rule, Mapping):
+            self._galleries = ProbeGallerySplit(enrol=rule, **options)
+        elif rule is not None:
+            shuffling.as_size(experiment, "gallery_templates", rule)
+            self._galleries = ProbeGallerySplit(rule, **options)
         parts, enrols = "`train=0.5`", "`gallery_templates=2`"
         if not self.by_subject:
             self._require(self.chooses, parts, "unit")
@@ -1216,20 +1190,6 @@ class Experiment(Division[ExperimentParts]):
                 raise DataError(
                     f"{type(self).__name__}: `{name}` is {received(value)}, which needs {need}"
                 )
-
-    def _gallery_split(self) -> ProbeGallerySplit | None:
-        rule = self.gallery_templates
-        if rule is None:
-            return None
-        options: dict[str, Any] = {"too_few": self.too_few, "n_probe": self.probe_templates}
-        if isinstance(rule, Mapping) and set(rule) == {"quality", "number"}:
-            number = rule["number"]
-            shuffling.as_size(type(self).__name__, "number in gallery_templates", number)
-            return ProbeGallerySplit(number, quality=rule["quality"], **options)
-        if isinstance(rule, Mapping):
-            return ProbeGallerySplit(enrol=rule, **options)
-        shuffling.as_size(type(self).__name__, "gallery_templates", rule)
-        return ProbeGallerySplit(rule, **options)
 
     @property
     def _sizes(self) -> dict[str, float | int | None]:
@@ -1268,47 +1228,33 @@ class Experiment(Division[ExperimentParts]):
         second_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
         draws = enrolment_draws(seed), enrolment_draws(second_seed)
         for block in self._divided(samples, seed):
-            train, validation, test = np.moveaxis(block, 1, 0)
-            chosen_on = np.where(validation.any(axis=1, keepdims=True), validation, train)
             if self._galleries is None:
+                train, validation, test = np.moveaxis(block, 1, 0)
+                chosen_on = np.where(validation.any(axis=1, keepdims=True), validation, train)
                 yield np.stack([train, validation, test, test, chosen_on, chosen_on], axis=1)
                 continue
-            enrolled = [
-                self._enrol(self._galleries, samples, *parts, draws)
-                for parts in zip(test, chosen_on, strict=True)
-            ]
-            yield np.concatenate([block[:, :2], enrolled], axis=1)
-
-    def _enrol(
-        self,
-        rule: ProbeGallerySplit,
-        samples: SplitInput,
-        test: np.ndarray,
-        chosen_on: np.ndarray,
-        draws: tuple[list[Stream], list[Stream]],
-    ) -> np.ndarray:
-        """Divide both parts of a repeat, masks (n,), into probes and gallery; return masks (4, n).
-
-        `draws` are for the test part, and for the part on which the threshold is chosen.
-        """
-        unenrolled, enrolled = (
-            None if _is_absent(x) else shuffling.as_size(samples.splitter, "size", x)
-            for x in (self.unenrolled, self.enrolled)
-        )
-        masks = np.zeros((4, samples.n), dtype=bool)
-        part = samples.select(np.flatnonzero(test))
-        enrolment = Enrolment(rule, part, draws[0])
-        masks[:2, test] = enrolment.drawn(1, unenrolled, enrolled)[0]
-        if not chosen_on.any():
-            return masks
-        # The part of the threshold has the same proportion of enrolled subjects, not the number.
-        if isinstance(unenrolled, int):
-            unenrolled = min(unenrolled / len(part.subjects), 1 - 1e-9)
-        if isinstance(enrolled, int):
-            enrolled = min(enrolled / int(np.count_nonzero(enrolment.is_able)), 1 - 1e-9)
-        part = samples.select(np.flatnonzero(chosen_on), "part of the threshold")
-        masks[2:, chosen_on] = Enrolment(rule, part, draws[1]).drawn(1, unenrolled, enrolled)[0]
-        return masks
+            masks = np.zeros((len(block), 6, samples.n), dtype=bool)
+            masks[:, :2] = block[:, :2]
+            for mask, (train, validation, test) in zip(masks, block, strict=True):
+                unenrolled, enrolled = (
+                    None if _is_absent(x) else shuffling.as_size(samples.splitter, "size", x)
+                    for x in (self.unenrolled, self.enrolled)
+                )
+                part = samples.select(np.flatnonzero(test))
+                enrolment = Enrolment(self._galleries, part, draws[0])
+                mask[2:4, test] = enrolment.drawn(1, unenrolled, enrolled)[0]
+                chosen_on = validation if validation.any() else train
+                if not chosen_on.any():
+                    continue
+                # The same proportion is enrolled where the threshold is chosen, not the number.
+                if isinstance(unenrolled, int):
+                    unenrolled = min(unenrolled / len(part.subjects), 1 - 1e-9)
+                if isinstance(enrolled, int):
+                    enrolled = min(enrolled / int(np.count_nonzero(enrolment.is_able)), 1 - 1e-9)
+                part = samples.select(np.flatnonzero(chosen_on), "part of the threshold")
+                enrolment = Enrolment(self._galleries, part, draws[1])
+                mask[4:, chosen_on] = enrolment.drawn(1, unenrolled, enrolled)[0]
+            yield masks
 
     def _divided(self, samples: SplitInput, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
         """Yield masks of training, validation and test in some repeats, bool (repeats, 3, n)."""

@@ -741,9 +741,16 @@ def _share_passes(system: FoldedSystem, options: FoldOptions) -> bool:
     plan, sides = system.plan, system.sides
     if not isinstance(sides, SplitSides) or sides.n != sides.templates:
         return False
-    return options.use.templates == "single" or all(
-        sides.keeps_subjects(_division(plan, number)[0]) for number in range(plan.shape[0])
-    )
+    if options.use.templates == "single":
+        return True
+    subject = system.scores.codes.gallery
+    for number in range(plan.shape[0]):  # the gallery templates of each subject are in one fold
+        fold = _division(plan, number)[0][sides.sample_of_column]
+        last = np.full(int(subject.max()) + 1, -2, dtype=np.int64)
+        last[subject] = fold
+        if not (last[subject] == fold).all():
+            return False
+    return True
 
 
 def _division(plan: SplitPlan, repeat: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:

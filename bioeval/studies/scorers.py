@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -101,7 +101,22 @@ class Scorer:
                 "embeddings to compare"
             )
         subjects = np.asarray(in_order(y, keys_of(X), "`y`", templates="`X`").values)
-        _require_subjects(subjects, getattr(estimator, "classes_", ()))
+        if subjects.ndim == 1 and len(subjects) > 1:
+            # Two labels are taken for labels of pairs, unless the estimator knows more classes.
+            labels = dict.fromkeys(subjects.tolist())
+            if len(getattr(estimator, "classes_", ())) <= 2 and set(labels) in _CLASSES_OF_PAIRS:
+                first, second = map(repr, labels)
+                raise DataError(
+                    f"y has the labels {first} and {second} of genuine and impostor pairs; "
+                    "expected the subject of each sample. If they are two people, give them other "
+                    "names"
+                )
+            if len(labels) == len(subjects):
+                raise DataError(
+                    "y has a different label for each of "
+                    f"{counted(len(subjects), 'samples')}; expected the subject of each sample, "
+                    "with several samples of a subject"
+                )
         embeddings = np.asarray(estimator.transform(X), dtype=np.float64)
         return self.of_scores(
             Scores.from_embeddings(embeddings, subjects, metric=self.metric, kind=self.kind)
@@ -152,27 +167,6 @@ class Scorer:
         if MEASURES[self.measure]:
             return -value
         return value
-
-
-def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:
-    """Raise :class:`DataError` if `y` labels pairs, or has another label for every sample.
-
-    Two labels are taken for labels of pairs, unless the estimator knows more than two `classes`.
-    """
-    if y.ndim != 1 or len(y) < 2:
-        return
-    labels = dict.fromkeys(y.tolist())
-    if len(classes) <= 2 and set(labels) in _CLASSES_OF_PAIRS:
-        first, second = map(repr, labels)
-        raise DataError(
-            f"y has the labels {first} and {second} of genuine and impostor pairs; expected "
-            "the subject of each sample. If they are two people, give them other names"
-        )
-    if len(labels) == len(y):
-        raise DataError(
-            f"y has a different label for each of {counted(len(y), 'samples')}; expected the "
-            "subject of each sample, with several samples of a subject"
-        )
 
 
 def make_scorer(

@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,20 +70,6 @@ class SamplesToDivide(NamedTuple):
     labels: Any = None  # the subject of each sample
     groups: Any = None
     meta: Mapping[str, Any] | None = None
-
-
-def _splits(splitter: Any, samples: SamplesToDivide, *, tests_alone: bool) -> Iterator[Split]:
-    for parts in split_samples(splitter, *samples):
-        if isinstance(parts, partition.ExperimentParts):
-            train, test = Part.of_one_set(parts.threshold_probes), Part.of_one_set(parts.probes)
-            if splitter.has_galleries:
-                train = Part(parts.threshold_probes, parts.threshold_gallery)
-                test = Part(parts.probes, parts.gallery)
-            yield Split(train, test, parts.train if len(parts.train) else train.probes)
-        elif tests_alone and isinstance(parts, partition.ProbesGallery):
-            yield Split.of_test_alone(Part(*parts))
-        else:
-            yield _training_and_test(splitter, parts, samples.n, tests_alone=tests_alone)
 
 
 def _training_and_test(splitter: Any, parts: tuple, n: int, *, tests_alone: bool) -> Split:
@@ -163,11 +148,21 @@ class SplitPlan:
         self.codes: np.ndarray | None = None
         self.by_parts = isinstance(splitter, partition.Experiment)
         splits, have_all_samples = list[Split](), list[bool]()
-        for split in _splits(splitter, samples, tests_alone=tests_alone):
-            train, test = split.train, split.test
+        for parts in split_samples(splitter, *samples):
+            if isinstance(parts, partition.ExperimentParts):
+                train, test = Part.of_one_set(parts.threshold_probes), Part.of_one_set(parts.probes)
+                if splitter.has_galleries:
+                    train = Part(parts.threshold_probes, parts.threshold_gallery)
+                    test = Part(parts.probes, parts.gallery)
+                split = Split(train, test, parts.train if len(parts.train) else train.probes)
+            elif tests_alone and isinstance(parts, partition.ProbesGallery):
+                split = Split.of_test_alone(Part(*parts))
+            else:
+                split = _training_and_test(splitter, parts, self.n, tests_alone=tests_alone)
+            train, test, _ = split
             is_one_set = test.probes is test.gallery
             have_all_samples.append(is_one_set and len(train.probes) + len(test.probes) == self.n)
-            splits.append(Split.of_test_alone(split.test) if tests_alone else split)
+            splits.append(Split.of_test_alone(test) if tests_alone else split)
         if not splits:
             raise DataError("the splitter yields no split; expected at least one")
         self.splits = {(i, 0): split for i, split in enumerate(splits)}
@@ -229,14 +224,9 @@ class Samples:
     def __init__(self, subject: np.ndarray):
         self.subject = subject
 
-    @cached_property
-    def _codes(self) -> int:
-        """The number of codes of subjects."""
-        return int(self.subject.max(initial=-1)) + 1
-
     def has_subject(self, part: Part) -> np.ndarray:
         """Return whether each subject is in a part, bool (subjects,)."""
-        is_in_part = np.zeros(self._codes, dtype=bool)
+        is_in_part = np.zeros(int(self.subject.max(initial=-1)) + 1, dtype=bool)
         is_in_part[self.subject[part.probes]] = True
         if part.gallery is not part.probes:
             is_in_part[self.subject[part.gallery]] = True
@@ -319,7 +309,23 @@ class SplitSides(Samples):
         """Return all splits into training and test, or with `tests_alone` all test parts."""
         if isinstance(splitter, partition.Experiment):
             require_square(self.scores)
-        self._warn_of_distractors(splitter)
+        codes = self.scores.codes
+        columns_of_people = codes.gallery[self.sample_of_column >= 0]
+        templates = np.bincount(columns_of_people, minlength=len(codes.values))  # of each code
+        usual = np.median(templates[templates > 0]) if templates.any() else 0
+        is_frequent = (templates > 0) & (templates >= MANY * usual)
+        is_frequent[codes.probe] = False
+        if _divides_people(splitter) and is_frequent.any():
+            person = int(np.argmax(templates * is_frequent))
+            label = codes.values[person : person + 1].tolist()[0]
+            number = counted(int(templates[person]), "gallery templates")
+            warnings.warn(
+                f"the identity {label!r} has {number} "
+                "and no probe, and goes into one part as one person; if these are distractors, "
+                f"give Scores(..., distractor_ids=({label!r},)): they are then in every gallery",
+                BioevalWarning,
+                stacklevel=3,
+            )
         if not isinstance(splitter, partition.PredefinedFolds):
             of_samples = splitter
         else:
@@ -347,27 +353,6 @@ class SplitSides(Samples):
                     )
         return plan
 
-    def _warn_of_distractors(self, splitter: Any) -> None:
-        if not _divides_people(splitter):
-            return
-        codes = self.scores.codes
-        columns_of_people = codes.gallery[self.sample_of_column >= 0]
-        templates = np.bincount(columns_of_people, minlength=len(codes.values))  # of each code
-        usual = np.median(templates[templates > 0]) if templates.any() else 0
-        is_frequent = (templates > 0) & (templates >= MANY * usual)
-        is_frequent[codes.probe] = False
-        if is_frequent.any():
-            person = int(np.argmax(templates * is_frequent))
-            label = codes.values[person : person + 1].tolist()[0]
-            number = counted(int(templates[person]), "gallery templates")
-            warnings.warn(
-                f"the identity {label!r} has {number} "
-                "and no probe, and goes into one part as one person; if these are distractors, "
-                f"give Scores(..., distractor_ids=({label!r},)): they are then in every gallery",
-                BioevalWarning,
-                stacklevel=4,
-            )
-
     def view(self, part: Part) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""
         rows, columns = self.indices(part)
@@ -381,14 +366,6 @@ class SplitSides(Samples):
         is_in_gallery = _flags_of(part.gallery, self.n, no_person=len(part.gallery) > 0)
         rows, columns = is_probe[self.sample_of_row], is_in_gallery[self.sample_of_column]
         return np.flatnonzero(rows), np.flatnonzero(columns)
-
-    def keeps_subjects(self, fold_of_sample: np.ndarray) -> bool:
-        """Return whether the gallery templates of each subject are in a single fold."""
-        fold = fold_of_sample[self.sample_of_column]
-        subject = self.scores.codes.gallery
-        last = np.full(int(subject.max()) + 1, -2, dtype=np.int64)
-        last[subject] = fold
-        return bool((last[subject] == fold).all())
 
 
 def _divides_people(splitter: Any) -> bool:

@@ -807,20 +807,6 @@ class Evaluated:
             {name: values.sum(axis=0) for name, values in self.sums.items()},
         )
 
-    def _sums_without(self, values: np.ndarray) -> np.ndarray:
-        """Return, for each video, the sum over all other videos.
-
-        It is the sum over the videos before it plus the sum over the videos after it. A difference,
-        of the sum over all videos and the video, might not be exactly 0 if no other video has a
-        match.
-        """
-        # By video, with a 0 before the first and after the last.
-        by_video = np.zeros((self.videos + 2, *values.shape[1:]), dtype=values.dtype)
-        np.add.at(by_video, 1 + self.video, values)
-        before = np.cumsum(by_video, axis=0)[:-2]
-        after = np.cumsum(by_video[::-1], axis=0)[::-1][2:]
-        return before + after
-
     @cached_property
     def values(self) -> dict[str, np.ndarray]:
         """Each measure of all sequences together."""
@@ -833,12 +819,22 @@ class Evaluated:
 
     @cached_property
     def values_without(self) -> dict[str, np.ndarray]:
-        """Each measure without each video, shape (videos,)."""
-        counts, sums = (
-            {name: self._sums_without(values) for name, values in x.items()}
-            for x in (self.counts, self.sums)
-        )
-        return values_of(counts, sums)
+        """Each measure without each video, shape (videos,).
+
+        The sum over all other videos is the sum over the videos before it plus the sum over the
+        videos after it. A difference, of the sum over all videos and the video, might not be
+        exactly 0 if no other video has a match.
+        """
+        without: list[dict[str, np.ndarray]] = [{}, {}]
+        for sums_without, of_sequences in zip(without, (self.counts, self.sums), strict=True):
+            for name, values in of_sequences.items():
+                # By video, with a 0 before the first and after the last.
+                by_video = np.zeros((self.videos + 2, *values.shape[1:]), dtype=values.dtype)
+                np.add.at(by_video, 1 + self.video, values)
+                before = np.cumsum(by_video, axis=0)[:-2]
+                after = np.cumsum(by_video[::-1], axis=0)[::-1][2:]
+                sums_without[name] = before + after
+        return values_of(*without)
 
     def limits(self, name: str, confidence: float) -> tuple[float, float]:
         """Return the limits of a measure; NaN with fewer than `FEWEST_SEQUENCES` videos."""
@@ -1222,7 +1218,25 @@ def compare_trackers(
     frames_of_sequence = frames_given(frames, truths)
     results = {name: sources_of(result, _role(name)) for name, result in trackers.items()}
 
-    common, messages = _sequences_in_common(truths, results)
+    # The sequences that all trackers have.
+    missing = {
+        tracker: [name for name in truths if name not in of_tracker]
+        for tracker, of_tracker in results.items()
+        if ("" in of_tracker) == ("" in truths)  # otherwise reading the results raises an error
+    }
+    left_out = sorted({name for names in missing.values() for name in names})
+    common = {name: source for name, source in truths.items() if name not in left_out}
+    if not common:
+        worst = max(missing, key=lambda tracker: len(missing[tracker]))
+        raise DataError(
+            f"no sequence of the ground truth has a result of all {len(trackers)} trackers; "
+            f"{worst} lacks {len(missing[worst])} of {len(truths)}, such as {missing[worst][0]}"
+        )
+    messages = []
+    if left_out:
+        about: dict[str, Any] = {"left_out": len(left_out), "sequences": len(truths)}
+        about["trackers"] = {tracker: len(names) for tracker, names in missing.items() if names}
+        messages.append(Message("sequences-not-in-common", names=left_out[:LISTED], **about))
     are_per_frame = any(MEASURES[name].units == "per frame" for name in compared)
     evaluated = {}
     for name, result in results.items():
@@ -1254,29 +1268,6 @@ def compare_trackers(
 
 def _role(name: str) -> str:
     return f"`result`[{name!r}]"
-
-
-def _sequences_in_common(
-    truths: Mapping[str, SequenceSource], trackers: Mapping[str, Mapping[str, SequenceSource]]
-) -> tuple[dict[str, SequenceSource], list[Message]]:
-    missing = {
-        tracker: [name for name in truths if name not in results]
-        for tracker, results in trackers.items()
-        if ("" in results) == ("" in truths)  # otherwise reading the results raises an error
-    }
-    left_out = sorted({name for names in missing.values() for name in names})
-    common = {name: source for name, source in truths.items() if name not in left_out}
-    if not common:
-        worst = max(missing, key=lambda tracker: len(missing[tracker]))
-        raise DataError(
-            f"no sequence of the ground truth has a result of all {len(trackers)} trackers; "
-            f"{worst} lacks {len(missing[worst])} of {len(truths)}, such as {missing[worst][0]}"
-        )
-    if not left_out:
-        return common, []
-    about: dict[str, Any] = {"left_out": len(left_out), "sequences": len(truths)}
-    about["trackers"] = {tracker: len(names) for tracker, names in missing.items() if names}
-    return common, [Message("sequences-not-in-common", names=left_out[:LISTED], **about)]
 
 
 def ranked_measure(name: str, trackers: Sequence[Evaluated], confidence: float) -> ComparedMeasure:

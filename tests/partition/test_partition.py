@@ -186,21 +186,6 @@ def test_folds_of_samples(labels, data, seed):
         assert sorted([*train, *test]) == list(range(samples))
 
 
-@given(subjects(3), st.integers(1, 4), seeds)
-def test_repeated_folds(labels, repeats, seed):
-    for folds in (bp.SubjectKFold, bp.SampleKFold):
-        splitter = folds(3, n_repeats=repeats, shuffle=True, random_state=seed)
-        assert splitter.get_n_splits() == 3 * repeats
-        assert len(list(splitter.split(y=labels))) == 3 * repeats
-        codes = repeated_fold_codes(splitter, labels)
-        assert codes.shape == (repeats, len(labels)) and codes.dtype == np.int64
-        assert ((codes >= 0) & (codes < 3)).all()
-        first = fold_codes(folds(3, shuffle=True, random_state=seed), labels)
-        assert (codes[0] == first).all()
-        more_repeats = folds(3, n_repeats=repeats + 1, shuffle=True, random_state=seed)
-        assert (repeated_fold_codes(more_repeats, labels)[:-1] == codes).all()
-
-
 def test_subjects_stratified_by_metadata():
     rng = np.random.default_rng(3)
     sex = np.array(["f", "m", "m"])[np.arange(23) % 3]
@@ -232,49 +217,35 @@ def test_metadata_may_be_a_data_frame():
 # ----------------------------------------------------------------------------- shuffles
 
 
-@given(subjects(3), st.data(), seeds)
+@given(subjects(4), st.data(), seeds)
 def test_random_parts(labels, data, seed):
+    """Training and test, or training, validation and test: of subjects or of samples."""
     by_subject = data.draw(st.booleans())
     total = len(set(labels)) if by_subject else len(labels)
-    test_size = data.draw(st.integers(1, total - 2))
-    train_size = data.draw(st.none() | st.integers(1, total - 1 - test_size))
-    kind = bp.SubjectShuffleSplit if by_subject else bp.SampleShuffleSplit
-    splitter = kind(4, test_size=test_size, train_size=train_size, random_state=seed)
-    assert splitter.get_n_splits() == 4
+    validation = data.draw(st.none() | st.integers(1, total - 2))
+    test = data.draw(st.integers(1, total - 1 - (validation or 0)))
+    train = total - test - (validation or 0)
+    if validation is None:
+        sizes = data.draw(st.sampled_from((train, 1))), test
+        kind = bp.SubjectShuffleSplit if by_subject else bp.SampleShuffleSplit
+        train_size = None if sizes[0] == train else 1
+        splitter = kind(2, test_size=test, train_size=train_size, random_state=seed)
+    else:
+        sizes = train, validation, test
+        unit = "subject" if by_subject else "sample"
+        options = {"unit": unit, "n_splits": 2, "random_state": seed}
+        splitter = bp.TrainValidationTest(validation, test, **options)
     splits = list(splitter.split(y=labels))
-    assert len(splits) == 4
-    for train, test in splits:
-        assert is_ascending(train) and is_ascending(test)
-        assert not set(train) & set(test)
-        size = (lambda index: len(names_at(labels, index))) if by_subject else len
-        assert size(test) == test_size
-        assert size(train) == (total - test_size if train_size is None else train_size)
-        if by_subject:
-            assert not names_at(labels, train) & names_at(labels, test)
-            assert sum(x in names_at(labels, test) for x in labels) == len(test)
-
-
-@given(subjects(4), st.data(), seeds)
-def test_training_validation_test(labels, data, seed):
-    unit = data.draw(st.sampled_from(("subject", "sample")))
-    total = len(set(labels)) if unit == "subject" else len(labels)
-    validation = data.draw(st.integers(1, total - 2))
-    test = data.draw(st.integers(1, total - 1 - validation))
-    splitter = bp.TrainValidationTest(validation, test, unit=unit, n_splits=2, random_state=seed)
-    assert splitter.get_n_splits() == len(list(splitter.split(y=labels))) == 2
-    for parts in splitter.split(y=labels):
+    assert splitter.get_n_splits() == len(splits) == 2
+    for parts in splits:
         assert all(is_ascending(index) for index in parts)
-        assert sorted(itertools.chain(*parts)) == list(range(len(labels)))
-        if unit == "subject":
-            people_of_parts = [names_at(labels, index) for index in parts]
-            assert not (
-                people_of_parts[0] & people_of_parts[1]
-                or people_of_parts[0] & people_of_parts[2]
-                or people_of_parts[1] & people_of_parts[2]
-            )
-            assert (len(people_of_parts[1]), len(people_of_parts[2])) == (validation, test)
-        else:
-            assert (len(parts.validation), len(parts.test)) == (validation, test)
+        divided = sorted(itertools.chain(*parts))
+        assert len(set(divided)) == len(divided)  # no sample in two parts
+        units = [names_at(labels, index) if by_subject else set(index) for index in parts]
+        assert tuple(map(len, units)) == sizes
+        assert len(set().union(*units)) == sum(sizes)  # and no unit
+        in_units = (labels[i] if by_subject else i for i in range(len(labels)))
+        assert len(divided) == sum(unit in set().union(*units) for unit in in_units)
 
 
 # Shares that float64 holds exactly, so that "as written" and scikit-learn's product agree.

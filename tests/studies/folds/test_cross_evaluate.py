@@ -148,42 +148,6 @@ def test_impostors_are_the_same_in_all_parts():
     assert arguments(closed, "probes-without-mate")["probes"] == 2
 
 
-def test_summaries_by_hand(scores):
-    splitter = be.partition.SubjectKFold(3, n_repeats=2, shuffle=True, random_state=0)
-    ds = be.cross_evaluate(scores, splitter, interval=be.stats.IntervalMethod("nadeau-bengio", 0.9))
-    summary, of_test = (x.sel(part="test") for x in (be.aggregate(ds, ("repeat", "fold")), ds))
-    for name, count, attempts in (("frr", "fr", "genuine"), ("far", "fa", "impostor")):
-        values = of_test[name].values.ravel()
-        statistics = summary[name].to_series()
-        assert statistics["mean"] == pytest.approx(values.mean())
-        assert statistics["sd"] == pytest.approx(values.std(ddof=1))
-        pooled = of_test[count].values.sum() / of_test[f"{attempts}_attempts"].values.sum()
-        assert statistics["pooled"] == pytest.approx(pooled)
-        # 20 of 30 subjects are trained on and 10 tested; t(5) at 90 % is 2.015048.
-        half = 2.0150483726691575 * np.sqrt((1 / 6 + 10 / 20) * values.var(ddof=1))
-        high = min(1.0, values.mean() + half)
-        assert summary[f"{name}_high"].item() == pytest.approx(high)
-        assert statistics["number"] == 6
-    np.testing.assert_allclose(ds.hter, (ds.far + ds.frr) / 2)
-    np.testing.assert_allclose(
-        ds.accuracy, (ds.ga + ds.gr) / (ds.genuine_attempts + ds.impostor_attempts)
-    )
-
-
-def test_repeats_have_mean_and_spread_over_the_folds_that_have_a_rate():
-    scores = be.simulate(4, [3, 3, 1, 1], random_state=1)
-    folds = be.partition.SubjectKFold(2, n_repeats=5, shuffle=True, random_state=0)
-    ds = be.cross_evaluate(scores, folds, threshold=3.0)
-    frr = ds.frr.sel(part="test").values
-    assert np.isnan(frr).any()
-    means = [np.mean([x for x in row if not np.isnan(x)]) for row in frr]
-    summary = be.aggregate(ds, ("repeat", "fold")).frr.sel(part="test").to_series()
-    assert summary["repeats_mean"] == pytest.approx(np.mean(means))
-    assert summary["repeats_sd"] == pytest.approx(np.std(means, ddof=1))
-    once = be.cross_evaluate(scores, be.partition.SubjectKFold(2), threshold=3.0)
-    assert "repeats_sd" not in be.aggregate(once, ("repeat", "fold")).statistic
-
-
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
 def test_folds_with_one_template_of_each_subject_say_so(task):
     scores = be.simulate(6, 3, random_state=1)

@@ -109,30 +109,6 @@ def test_every_count_is_that_of_the_definition(seed):
                     assert same(fold.frr_at_far[k], naive.frr_at_far(*attempts, x)[0])
 
 
-@pytest.mark.slow
-def test_averages_are_over_the_repeats():
-    scores = be.simulate(30, 4, random_state=2)
-    experiment = Experiment(0.4, None, 1, 0.25, repeats=9, random_state=5)
-    for task, names in (
-        ("verification", ("eer", "auc", "frr_at_far", "hter")),
-        ("open_set", ("eer", "dir_at_far", "hter", "dir")),
-        ("closed_set", ("recognition_rate", "cms")),
-    ):
-        ds = be.cross_evaluate(
-            scores, experiment, task=task, interval=be.stats.IntervalMethod("quantile", 0.8)
-        )
-        assert "same subjects" in ds.attrs["interval"]
-        summary = be.aggregate(ds, ("repeat", "fold"))
-        for name in names:
-            mean, deviation = (np.ravel(summary[name].sel(statistic=x)) for x in ("mean", "sd"))
-            values = ds[name].values.reshape(9, -1)
-            np.testing.assert_allclose(mean, values.mean(axis=0))
-            np.testing.assert_allclose(deviation, values.std(axis=0, ddof=1), atol=1e-15)
-            low, high = np.quantile(values, [0.1, 0.9], axis=0)
-            np.testing.assert_allclose(np.ravel(summary[f"{name}_low"]), low, atol=1e-15)
-            np.testing.assert_allclose(np.ravel(summary[f"{name}_high"]), high, atol=1e-15)
-
-
 def test_repeat_of_a_gallery_alone_is_that_of_its_splitter():
     scores = be.simulate(20, 4, random_state=2)
     experiment = Experiment(gallery_templates=1, unenrolled=0.3, repeats=4, random_state=6)

@@ -248,36 +248,23 @@ def test_of_training_and_test_the_test_part_is_evaluated():
     scores = scores_of()
     folds = be.partition.SubjectKFold(2)
     partitions = list(folds.split(scores))
+    plain = [tuple(x) for x in partitions]
     sets = [(x.test, x.test) for x in partitions]
-    for parts in (folds, OwnSplitter(partitions)):
+    for parts in (folds, OwnSplitter(partitions), OwnSplitter(plain)):
         check(be.repeat(scores, parts), scores, sets, over=("repeat", "fold"))
-    check(be.repeat(scores, partitions), scores, sets)
-    for parts in (folds, partitions, OwnSplitter(partitions), [tuple(x) for x in partitions]):
-        ds = be.cross_evaluate(scores, parts)
-        results_of_parts = [be.verification(scores[x]) for x in partitions]
-        genuine_attempts = ds.genuine_attempts.isel(repeat=0).sel(part="test")
-        assert genuine_attempts.values.tolist() == [
-            int(x.genuine_attempts) for x in results_of_parts
-        ]
-
-
-@pytest.mark.slow
-def test_plain_pairs_are_training_and_test():
-    scores = scores_of()
-    folds = [tuple(x) for x in be.partition.SubjectKFold(2).split(scores)]
-    sets = [(test, test) for _, test in folds]
-    check(be.repeat(scores, folds), scores, sets)
-    check(be.repeat(scores, OwnSplitter(folds)), scores, sets, over=("repeat", "fold"))
-    genuine = be.repeat(scores, folds)["verification/single"].genuine_attempts.values
-    by_folds = be.cross_evaluate(scores, folds).genuine_attempts.isel(repeat=0).sel(part="test")
-    assert genuine.tolist() == by_folds.values.tolist()
-    mixed = [folds[0], be.partition.ProbesGallery(*folds[1]), folds[1][1]]
-    check(be.repeat(scores, mixed), scores, [sets[0], folds[1], sets[1]])
+    for parts in (partitions, plain):
+        check(be.repeat(scores, parts), scores, sets)
+    mixed = [plain[0], be.partition.ProbesGallery(*plain[1]), plain[1][1]]
+    check(be.repeat(scores, mixed), scores, [sets[0], plain[1], sets[1]])
+    genuine_attempts = [int(be.verification(scores[x]).genuine_attempts) for x in partitions]
+    for parts in (folds, partitions, OwnSplitter(partitions), plain):
+        ds = be.cross_evaluate(scores, parts).isel(repeat=0).sel(part="test")
+        assert ds.genuine_attempts.values.tolist() == genuine_attempts
     both = np.arange(12)
     with pytest.raises(
         be.DataError, match=r"pair 1 .*both training and test; .*`be\.partition\.Pro"
     ):
-        be.repeat(scores, [folds[0], (both, both)])
+        be.repeat(scores, [plain[0], (both, both)])
 
 
 @pytest.mark.parametrize("random_state", range(3))

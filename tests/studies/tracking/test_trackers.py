@@ -115,19 +115,11 @@ def four() -> tuple[dict[str, Rows], dict[str, dict[str, Rows]]]:
     return simulate_sequences(15, FOUR)
 
 
-def left_out(truths, results, measure: str) -> tuple[dict, dict]:
-    """The measure of each tracker on all sequences, and without each sequence."""
-    on_all, on_others = {}, {}
-    for tracker, tracks in results.items():
-        on_all[tracker] = float(be.tracking(truths, tracks)[measure])
-        on_others[tracker] = []
-        for name in truths:
-            other_sequences = [x for x in truths if x != name]
-            without_one = be.tracking(
-                {x: truths[x] for x in other_sequences}, {x: tracks[x] for x in other_sequences}
-            )
-            on_others[tracker].append(float(without_one[measure]))
-    return on_all, on_others
+def on_all_and_others(truths, tracks) -> list[dict[str, float]]:
+    """The measures of a tracker on all sequences, and then without each sequence."""
+    sets = [[*truths], *([x for x in truths if x != name] for name in truths)]
+    evaluated = [be.tracking({x: truths[x] for x in s}, {x: tracks[x] for x in s}) for s in sets]
+    return [{name: float(ds[name]) for name in MEASURES} for ds in evaluated]
 
 
 @pytest.mark.slow
@@ -136,22 +128,23 @@ def test_trackers_as_a_loop_over_sequences(four, measure):
     """Student's test of each pair, and Holm's method; limits that hold for all pairs together."""
     truths, results = four
     ds = by_measure(be.tracking(truths, results, measures=[measure]))[measure]
-    on_all, on_others = left_out(truths, results, measure)
+    columns_of = {
+        tracker: [x[measure] for x in on_all_and_others(truths, tracks)]
+        for tracker, tracks in results.items()
+    }
+    on_all = {tracker: columns[0] for tracker, columns in columns_of.items()}
     for tracker, value in on_all.items():
         row = ds.sel(system=tracker)
         assert row["value"].item() == pytest.approx(value, abs=1e-12)
         if measure == "mota":  # which has no lower bound
-            low, high, _ = naive_limits.plain([value, *on_others[tracker]])
+            low, high, _ = naive_limits.plain(columns_of[tracker])
             ends = row.low.item(), row.high.item()
             assert ends == pytest.approx((low, min(high, 1)), abs=1e-12)
     pairs = list(itertools.combinations(results, 2))
     larger, p = {}, {}
     for first, second in pairs:
-        differences = [x - y for x, y in zip(on_others[first], on_others[second], strict=True)]
-        columns, row = (
-            [on_all[first] - on_all[second], *differences],
-            ds.sel(system=first, other_system=second),
-        )
+        columns = np.subtract(columns_of[first], columns_of[second]).tolist()
+        row = ds.sel(system=first, other_system=second)
         low, high, p[first, second] = naive_limits.plain(columns, 1 - 0.05 / len(pairs))
         values_found = row.difference.item(), row.difference_low.item(), row.difference_high.item()
         assert values_found == pytest.approx((columns[0], low, high), abs=1e-9)
@@ -340,35 +333,20 @@ def fourteen() -> tuple[dict[str, Rows], dict[str, Rows]]:
     return truths, results["A"]
 
 
-def leave_one_out(truths, results, confidence: float) -> dict[str, tuple[float, float]]:
-    """By definition: evaluate without each sequence."""
-    on_all = be.tracking(truths, results)
-    values = []
-    for left_sequence in truths:
-        other_sequences = [name for name in truths if name != left_sequence]
-        without_one = be.tracking(
-            {x: truths[x] for x in other_sequences}, {x: results[x] for x in other_sequences}
-        )
-        values.append({name: float(without_one[name]) for name in MEASURES})
-    limits = {}
-    for name in MEASURES:
-        columns, bounds = [float(on_all[name]), *(x[name] for x in values)], INFINITE.get(name)
-        if bounds is None:  # on the scale of logits
-            limits[name] = naive_limits.student(columns, len(values), confidence, (0, 1))
-            continue
-        low, high, _ = naive_limits.plain(columns, confidence)
-        limits[name] = max(low, bounds[0]), min(high, bounds[1])
-    return limits
-
-
 @pytest.mark.slow
 def test_as_a_loop_over_sequences(fourteen):
     truths, results = fourteen
     confidence = 0.8
     method = be.stats.IntervalMethod("sequence-jackknife", confidence=confidence)
     ds = be.tracking(truths, results, interval=method)
-    expected = leave_one_out(truths, results, confidence)
-    for name, (low, high) in expected.items():
+    values = on_all_and_others(truths, results)
+    for name in MEASURES:
+        columns, bounds = [x[name] for x in values], INFINITE.get(name)
+        if bounds is None:  # on the scale of logits
+            low, high = naive_limits.student(columns, len(truths), confidence, (0, 1))
+        else:
+            low, high, _ = naive_limits.plain(columns, confidence)
+            low, high = max(low, bounds[0]), min(high, bounds[1])
         assert ds[f"{name}_low"].item() == pytest.approx(low, abs=1e-12), name
         assert ds[f"{name}_high"].item() == pytest.approx(high, abs=1e-12), name
         assert low < ds[name].item() < high
