@@ -87,7 +87,6 @@ from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.splits import (
     PairSides,
     Samples,
-    SamplesToDivide,
     Split,
     SplitPlan,
     SplitSides,
@@ -812,8 +811,9 @@ class TrainedSystem(FoldedSystem):
                 )
         self.estimator = estimator
         self._origin = ""  # of the embeddings of the last fold
-        divided = SamplesToDivide(samples, self.subjects, meta=meta)
-        self.plan = SplitPlan(folds_in_order(splitter, order), divided, given=splitter)
+        splitter_in_order = folds_in_order(splitter, order)
+        options = {"meta": meta, "given": splitter}
+        self.plan = SplitPlan(splitter_in_order, samples, self.subjects, **options)
         self._remarks = tuple(order.remarks)
         self.sides = Samples(self.labels.codes)
 

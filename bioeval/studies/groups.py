@@ -332,7 +332,7 @@ def by_group(
                     ds, scores, group_of_person, options, defined=chosen.defined
                 )
             elif chosen.defined:
-                ds = _with_intervals_of_attempts(ds, scores, groups.sides.probe, options)
+                ds = _with_intervals_of_attempts(ds, scores, groups.sides[0], options)
     return ds.assign_attrs(message_attrs(_answer_of_test(ds), ds.attrs))
 
 
@@ -365,13 +365,12 @@ def _read_groups(scores: Scores, group: Any) -> Groups:
         known_scores, columns = with_known_values(scores, values)
         codes = known_scores.codes
         labels, sides = _labels_of(*columns)
+        group_of_template = np.concatenate(sides)
         # A subject has the group of its last template; a template in another group tells that the
         # subject is in several.
         group_of_person = np.full(len(codes.values), -1, dtype=np.int64)
-        group_of_person[codes.probe] = sides.probe
-        group_of_person[codes.gallery] = sides.gallery
+        group_of_person[codes.probe], group_of_person[codes.gallery] = sides
         person = np.append(codes.probe, codes.gallery)
-        group_of_template = np.append(sides.probe, sides.gallery)
         in_several = person[group_of_person[person] != group_of_template]
         if not len(in_several):
             return Groups(labels, sides, group_of_person, name, known_scores, [])
@@ -405,7 +404,7 @@ def _read_groups(scores: Scores, group: Any) -> Groups:
     # A tile of all-against-all embeddings is counted in both directions.
     is_square = scores.layout != "pairs" and np.array_equal(scores.probe_ids, scores.gallery_ids)
     group_of_column = group_of_probe if is_square else np.zeros(scores.shape[-1], dtype=np.int64)
-    return Groups(labels, Sides(group_of_probe, group_of_column), None, name, scores, messages)
+    return Groups(labels, (group_of_probe, group_of_column), None, name, scores, messages)
 
 
 def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Sides]:
@@ -434,7 +433,7 @@ def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Side
             f"there is a group {ALL!r}, and results call all groups together {ALL!r}; write the "
             "group in another way"
         )
-    return labels, Sides(group_of_code[codes.probe], group_of_code[codes.gallery])
+    return labels, (group_of_code[codes.probe], group_of_code[codes.gallery])
 
 
 def _rates(groups: Groups, counts: FoldCounts, chosen: ChosenThreshold) -> xr.Dataset:
@@ -450,7 +449,7 @@ def _rates(groups: Groups, counts: FoldCounts, chosen: ChosenThreshold) -> xr.Da
     # groups of attempts, only probes.
     codes = scores.codes
     person = codes.probe.astype(np.int64)
-    group_of_person = groups.sides.probe
+    group_of_person = groups.sides[0]
     if groups.of_person is not None:
         person = np.union1d(codes.probe, codes.gallery)
         group_of_person = groups.of_person[person]
@@ -1036,11 +1035,9 @@ def largest_deviation(errors: np.ndarray, attempts: np.ndarray, groups: np.ndarr
 # ------------------------------------------------------------------------- groups of templates
 
 
-class Sides(NamedTuple):
-    """A value for each template of both sides."""
-
-    probe: np.ndarray  # (probes,)
-    gallery: np.ndarray  # (n,): of listed pairs the enrolled templates; empty without values
+#: A value for each template of both sides: of the probes, (probes,), and of the gallery, (n,), of
+#: listed pairs of the enrolled templates; empty without values.
+Sides = tuple[np.ndarray, np.ndarray]
 
 
 def _joined(scores: Scores, values: Any, side: int) -> InOrder:
@@ -1069,7 +1066,7 @@ def with_known_values(
         probe = _joined(scores, columns[0], 0)
         gallery = _joined(scores, columns[1], 1)
         remarks = tuple(dict.fromkeys(probe.remarks + gallery.remarks))
-        sides = Sides(probe.values, gallery.values)
+        sides = probe.values, gallery.values
     else:
         is_one_set = scores.layout != "pairs" and scores.probe_ids is scores.gallery_ids
         if not of_probes and not is_one_set:
@@ -1078,7 +1075,7 @@ def with_known_values(
                 f"column, or a pair of arrays: {_lengths(scores)}"
             )
         probe = _joined(scores, columns, 0)
-        sides = Sides(probe.values, np.empty(0) if of_probes else probe.values)
+        sides = probe.values, np.empty(0) if of_probes else probe.values
         remarks = probe.remarks
     scores = scores.with_remarks(*remarks) if remarks else scores
     is_known = [~no_value(side, "group") for side in sides]
@@ -1108,7 +1105,7 @@ def with_known_values(
     places = np.flatnonzero(is_known[0]), np.flatnonzero(is_known[1])
     keeps_gallery = scores.layout == "pairs" or of_probes
     part = scores.select(probes=places[0], gallery=None if keeps_gallery else places[1])
-    known = Sides(sides.probe[places[0]], sides.gallery[places[1]])
+    known = sides[0][places[0]], sides[1][places[1]]
     return part._with(remarks=(*scores.remarks, remark)), known
 
 
@@ -1130,7 +1127,7 @@ def _column(scores: Scores, name: str, of_probes: bool) -> Sides:
     probe, gallery = scores.probe_meta, scores.gallery_meta
     common_columns = [column for column in probe if of_probes or column in gallery]
     if name in common_columns:
-        return Sides(probe[name], np.empty(0) if of_probes else gallery[name])
+        return probe[name], np.empty(0) if of_probes else gallery[name]
     existing = "probes and gallery have no column in common"
     if common_columns:
         existing = (

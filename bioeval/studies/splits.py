@@ -63,15 +63,6 @@ class Split(NamedTuple):
         return cls(Part.of_one_set(nothing), test, nothing)
 
 
-class SamplesToDivide(NamedTuple):
-    """The samples that a splitter divides, as its ``split`` takes them."""
-
-    n: int
-    labels: Any = None  # the subject of each sample
-    groups: Any = None
-    meta: Mapping[str, Any] | None = None
-
-
 def _training_and_test(splitter: Any, parts: tuple, n: int, *, tests_alone: bool) -> Split:
     if not hasattr(parts, "test") and hasattr(parts, "_fields"):
         raise DataError(
@@ -131,24 +122,28 @@ class SplitPlan:
     def __init__(
         self,
         splitter: Any,
-        samples: SamplesToDivide,
+        n: int,
+        labels: Any = None,
         *,
+        groups: Any = None,
+        meta: Mapping[str, Any] | None = None,
         tests_alone: bool = False,
         given: Any = None,
     ):
         """Read all splits, and refuse a split with a sample in both parts.
 
+        `labels` are the subjects of the samples, `groups` and `meta` as for the splitters.
         With `tests_alone`, training parts are left out, and a splitter may yield probes and
         galleries. `given` is the splitter of the user; `splitter` restricts it to these samples.
         """
         is_of_user = given is None or given is splitter
         splitter = seeded(splitter)
         self.splitter = splitter if is_of_user else given
-        self.n = samples.n
+        self.n = n
         self.codes: np.ndarray | None = None
         self.by_parts = isinstance(splitter, partition.Experiment)
         splits, have_all_samples = list[Split](), list[bool]()
-        for parts in split_samples(splitter, *samples):
+        for parts in split_samples(splitter, n, labels, groups, meta):
             if isinstance(parts, partition.ExperimentParts):
                 train, test = Part.of_one_set(parts.threshold_probes), Part.of_one_set(parts.probes)
                 if splitter.has_galleries:
@@ -188,7 +183,21 @@ class SplitPlan:
         #: A digest of all parts; the samples are in the order of their names, if they have names.
         self.digest = ""
         if not tests_alone:
-            self.digest = self._digest(samples)
+            columns = {name: np.asarray(column) for name, column in (meta or {}).items()}
+            place = places_in_order(columns, n)[0]
+            digest = hashlib.blake2b(digest_size=8)
+            for train, test, fitted in self.splits.values():
+                is_in = np.zeros(n, dtype=np.uint8)
+                sides = (train.probes, train.gallery, test.probes, test.gallery, fitted)
+                for bit, side in enumerate(sides):
+                    is_in[place[side]] |= 1 << bit
+                digest.update(is_in.tobytes())
+            if labels is not None:
+                in_order_of_names = np.empty(n, dtype=object)
+                in_order_of_names[place] = np.asarray(labels, dtype=object)
+                digest.update(repr(in_order_of_names.tolist()).encode())
+            number = counted(len(self.splits), "splits")
+            self.digest = f"{number} of {n} samples, {digest.hexdigest()}"
         #: The number of repeats, and the largest number of folds in a repeat.
         self.shape = tuple((np.array([*self.splits]).max(axis=0) + 1).tolist())
 
@@ -200,22 +209,6 @@ class SplitPlan:
             placed = np.empty(shape, values.dtype)
         placed[tuple(np.array([*self.splits]).T)] = values
         return placed
-
-    def _digest(self, samples: SamplesToDivide) -> str:
-        columns = {name: np.asarray(column) for name, column in (samples.meta or {}).items()}
-        place = places_in_order(columns, self.n)[0]
-        parts = hashlib.blake2b(digest_size=8)
-        for train, test, fitted in self.splits.values():
-            is_in = np.zeros(self.n, dtype=np.uint8)
-            sides = (train.probes, train.gallery, test.probes, test.gallery, fitted)
-            for bit, side in enumerate(sides):
-                is_in[place[side]] |= 1 << bit
-            parts.update(is_in.tobytes())
-        if samples.labels is not None:
-            labels = np.empty(self.n, dtype=object)
-            labels[place] = np.asarray(samples.labels, dtype=object)
-            parts.update(repr(labels.tolist()).encode())
-        return f"{counted(len(self.splits), 'splits')} of {self.n} samples, {parts.hexdigest()}"
 
 
 class Samples:
@@ -339,8 +332,8 @@ class SplitSides(Samples):
                 self.scores = self.scores.with_remarks(*folds.remarks)
                 folds_in_order = partition.PredefinedFolds(folds.values)
                 of_samples = folds_in_order.restricted_to(self.people, self.templates)
-        samples = SamplesToDivide(self.n, self.labels, meta=self.meta)
-        plan = SplitPlan(of_samples, samples, tests_alone=tests_alone, given=splitter)
+        options = {"meta": self.meta, "tests_alone": tests_alone, "given": splitter}
+        plan = SplitPlan(of_samples, self.n, self.labels, **options)
         if not self._is_one_set and not isinstance(splitter, Division):
             for split in plan.splits.values():
                 sides = zip(("probe", "gallery template"), self.indices(split.test), strict=True)
@@ -468,7 +461,7 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
             groups = scores.pair_subjects
         pairs = PairSides(scores, by_subject)
         meta = {} if by_subject else {"genuine": scores.genuine}
-        return SplitPlan(splitter, SamplesToDivide(pairs.n, pairs.labels, groups, meta)), pairs
+        return SplitPlan(splitter, pairs.n, pairs.labels, groups=groups, meta=meta), pairs
     if isinstance(splitter, partition.PredefinedPairFolds):
         raise DataError(
             "PredefinedPairFolds divides a list of pairs, but these scores are a matrix; take the "

@@ -75,7 +75,7 @@ from bioeval.studies.cross_evaluate import (
     numbers_of_searches,
 )
 from bioeval.studies.judged_threshold import answers_of_study, new_people, rates_at
-from bioeval.studies.splits import Samples, SamplesToDivide, SplitPlan
+from bioeval.studies.splits import Samples, SplitPlan
 
 # The people that a target of a threshold study needs, and the people that the data have.
 
@@ -366,7 +366,7 @@ def count_searches(
     # Folds divide the people who search, enrolled or not alike; the gallery stays whole.
     is_enrolled = np.isin(person, person[searches.mates > 0])
     meta = {"enrolled": np.where(is_enrolled, "yes", "no")}
-    plan = SplitPlan(splitter, SamplesToDivide(len(person), person, meta=meta))
+    plan = SplitPlan(splitter, len(person), person, meta=meta)
     splits = [*plan.splits.values()]
     train, test = (
         _searched_parts(searches, task, person, [x.probes for x in parts])
