@@ -74,13 +74,11 @@ def write_benchmark(
     truths: dict[str, Rows],
     results: dict[str, dict[str, Rows]],
     *,
-    below: str = "",
     detectors: tuple[str, ...] = ("",),
 ) -> tuple[Path, dict[str, Path]]:
     """Write folders as DanceTrack and MOT17 have them; return the folders of truth and trackers.
 
-    The results of a tracker are in the folder `below` its own. Every sequence is written once for
-    each suffix in `detectors`, such as ``-DPM``.
+    Every sequence is written once for each suffix in `detectors`, such as ``-DPM``.
     """
     for name, rows in truths.items():
         for detector in detectors:
@@ -96,7 +94,7 @@ def write_benchmark(
         for name, rows in by_name.items():
             for detector in detectors:
                 unused_columns = np.full((len(rows), 4), -1)
-                path = folders[tracker] / below / f"{name}{detector}.txt"
+                path = folders[tracker] / f"{name}{detector}.txt"
                 write_rows(path, np.hstack([rows, unused_columns]))
     return folder / "gt", folders
 
