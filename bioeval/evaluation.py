@@ -19,7 +19,7 @@ from bioeval.scores.rows import threads_for
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.card_scores import check_systems, galleries_of, resolve_card, thresholds_over
-from bioeval.tasks.options import EvaluationOptions, has_no_core_task
+from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks
 
 
@@ -201,7 +201,7 @@ def _evaluate_galleries(
 ) -> xr.DataTree:
     alone = replace(card, galleries=None)
     curve = card.curve.requested() if options.curve is None else options.curve
-    if scores.kind != "order" and not has_no_core_task(card) and isinstance(curve, int | None):
+    if scores.kind != "order" and not card.only_retrieval and isinstance(curve, int | None):
         thresholds = tuple(thresholds_over(scores, curve).tolist())
         alone = replace(alone, curve=replace(card.curve, thresholds=thresholds, n_thresholds=None))
         options = replace(options, n_thresholds=None)

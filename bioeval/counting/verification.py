@@ -63,7 +63,8 @@ class Use:
 
     def of_kind(self, kind: Kind) -> Use:
         """Return the use with the rule that fuses distances."""
-        return Use(self.templates, by_closeness(self.fusion, kind))
+        fusion = by_closeness(self.fusion, kind)
+        return self if fusion == self.fusion else Use(self.templates, fusion)
 
     @property
     def attrs(self) -> dict[str, str]:

@@ -22,7 +22,7 @@ from bioeval.protocol.fields import (
     fields_of,
     write_toml,
 )
-from bioeval.protocol.tasks import ClosedSet, Gom, OpenSet, Reid, Retrieval, Verification
+from bioeval.protocol.tasks import ClosedSet, Gom, OpenSet, Reid, Verification
 from bioeval.scores.attempts import FORM
 
 SCHEMA_VERSION = 1
@@ -533,10 +533,15 @@ class Protocol:
         entries that are left for it, and never with itself. The attempts of all other tasks are
         those of the card's own layout.
         """
-        if not all(isinstance(task, Retrieval) for task in self.tasks.values()):
+        if not self.only_retrieval:
             return (self.layout,)
         sections = self.sections.values()
         return tuple(x for x in SEARCHABLE if all(x in section.layouts for section in sections))
+
+    @property
+    def only_retrieval(self) -> bool:
+        """Whether re-identification and GOM, which have passes of their own, are the only tasks."""
+        return self.verification is self.open_set is self.closed_set is None
 
     @property
     def has_folds(self) -> bool:

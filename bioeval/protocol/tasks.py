@@ -180,7 +180,8 @@ class Search(Task):
 
     def of_kind(self, kind: Kind) -> Self:
         """Return the search with the rule that fuses distances."""
-        return replace(self, fusion=by_closeness(self.fusion, kind))
+        fusion = by_closeness(self.fusion, kind)
+        return self if fusion == self.fusion else replace(self, fusion=fusion)
 
     @property
     def fused(self) -> str:

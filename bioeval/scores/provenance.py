@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -66,13 +67,20 @@ class Provenance:
 
     @classmethod
     def from_scores(cls, scores: Scores) -> Provenance:
-        return cls(
+        """Return the provenance of scores: found once, and anew where the values have changed."""
+        fingerprint = scores.fingerprint
+        known = _KNOWN.get(scores)
+        if known is not None and known.fingerprints == (fingerprint,):
+            return known
+        incomplete = number_of_claims(scores, scores._incomplete)
+        too_few = number_of_claims(scores, scores._too_few)
+        known = _KNOWN[scores] = cls(
             **_sizes(scores),
             name=scores.name or "",
             kind=scores.kind,
             nan=scores.nan,
-            fingerprints=(scores.fingerprint,),
-            notes=tuple(notes_on_scores(scores)),
+            fingerprints=(fingerprint,),
+            notes=tuple(_notes_on_scores(scores, incomplete, too_few)),
             origin=scores.origin,
             metric=scores.metric,
             exclude=_BETWEEN_NAMES.join(left_out(scores)),
@@ -83,9 +91,10 @@ class Provenance:
             use_fusion=scores._claims_fusion,
             tries=scores.tries,
             failures=scores.failures if scores.nan != "raise" else (0, 0),
-            incomplete=number_of_claims(scores, scores._incomplete),
-            too_few=number_of_claims(scores, scores._too_few),
+            incomplete=incomplete,
+            too_few=too_few,
         )
+        return known
 
     def without_claims(
         self, genuine: int, impostor: int, needed: int, where: str = ""
@@ -107,6 +116,10 @@ class Provenance:
 
     def of_part(self, part: Scores) -> Provenance:
         return replace(self, **_sizes(part))
+
+
+# The provenance of scores that are in use.
+_KNOWN: WeakKeyDictionary[Scores, Provenance] = WeakKeyDictionary()
 
 
 def _sizes(scores: Scores) -> dict[str, Any]:
@@ -135,14 +148,17 @@ def _sizes(scores: Scores) -> dict[str, Any]:
 _EXAMPLES = 3
 
 
-def notes_on_scores(scores: Scores) -> list[Message]:
+def _notes_on_scores(
+    scores: Scores, incomplete: tuple[int, int], too_few: tuple[int, int]
+) -> list[Message]:
+    """Return the messages on scores; the numbers are of genuine and impostor claims."""
     _, doubt = judge_kind(scores)
     notes = [*([] if doubt is None else [doubt]), *scores.remarks]
     # Attempts that are none, or failed.
-    genuine, impostor = number_of_claims(scores, scores._incomplete)
+    genuine, impostor = incomplete
     if genuine or impostor:
         notes.append(Message("transactions-incomplete", genuine=genuine, impostor=impostor))
-    notes += too_few_notes(*number_of_claims(scores, scores._too_few), scores._needed)
+    notes += too_few_notes(*too_few, scores._needed)
     of_tries = failures_of_tries(scores)
     if scores.nan != "raise" and any(scores.failures if of_tries is None else of_tries):
         genuine, impostor = scores.failures

@@ -84,7 +84,7 @@ from bioeval.scores.people import (
     require_people,
     units_of_people,
 )
-from bioeval.scores.provenance import notes_on_scores, too_few_notes
+from bioeval.scores.provenance import Provenance, too_few_notes
 from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
 from bioeval.showing.messages import warns_of_doubts
@@ -611,7 +611,7 @@ def _measure_all(
                     continue
                 with rows_reported_to(reporter()):
                     measured[name] = measure(scores, place)
-                messages = [*notes_on_scores(scores), *measured[name].messages]
+                messages = [*Provenance.from_scores(scores).notes, *measured[name].messages]
                 if rules is not None:
                     about = Candidates(scores, rules).about()
                     messages += about.lists.messages() if about.searched is not None else []

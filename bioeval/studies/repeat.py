@@ -71,7 +71,7 @@ from bioeval.scores.distances import FusionRule, parse_fusion
 from bioeval.scores.labels import ids_of_no_person, is_written
 from bioeval.scores.matrix import Scores, chosen_sides, require_all_scores, require_scores
 from bioeval.scores.people import knows_people, marking
-from bioeval.scores.provenance import Provenance, notes_on_scores
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.rows import stated_memory_limit
 from bioeval.showing.messages import warn_of, warns_of_doubts
 from bioeval.showing.rows import OVER
@@ -228,7 +228,7 @@ def summary(
     by_system = {}
     for name, system in systems.items():
         by_system[name] = scalars_of(system, protocol, options)
-        warn_of(notes_on_scores(system))
+        warn_of(Provenance.from_scores(system).notes)
     return by_system if isinstance(scores, Mapping) else by_system[""]
 
 

@@ -16,7 +16,6 @@ from bioeval.results.dataset import MEAN
 from bioeval.scores.codes import Codes
 from bioeval.scores.labels import no_value
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
-from bioeval.tasks.options import CORE_TASKS
 from bioeval.tasks.reid.candidates import convention_of, kept_scores
 
 
@@ -79,19 +78,9 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
     }
 
 
-def compared(scores: Scores, protocol: str | Protocol) -> Scores:
-    """Return the scores without the comparisons that a protocol leaves out."""
-    return compared_under(scores, resolve_card(scores, protocol))
-
-
-def compared_under(scores: Scores, card: Protocol) -> Scores:
+def compared(scores: Scores, card: Protocol) -> Scores:
     """Return the scores without the comparisons that a card leaves out."""
-    scores = with_exclusions(kept_by_studies(scores, card), card)
+    scores = with_exclusions(scores, card)
+    if card.reid is not None or card.gom is not None:
+        scores = kept_scores(scores, convention_of(card, ("reid", "gom")))
     return scores if card.verification is None else with_pairs(scores, card.verification.pairs)
-
-
-def kept_by_studies(scores: Scores, card: Protocol) -> Scores:
-    """Return the scores without the comparisons that a card's [reid] or [gom] leaves out."""
-    if CORE_TASKS.issuperset(card.tasks):
-        return scores
-    return kept_scores(with_exclusions(scores, card), convention_of(card, ("reid", "gom")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,14 +19,6 @@ from bioeval.counting.thresholds import (
 from bioeval.protocol.card import Protocol, Report
 from bioeval.protocol.fields import ImpostorProbes
 from bioeval.stats.options import IntervalMethod
-
-#: The tasks that are counted together in one pass; re-identification and GOM are not.
-CORE_TASKS = frozenset({"verification", "open_set", "closed_set"})
-
-
-def has_no_core_task(card: Protocol) -> bool:
-    """Whether a card has no tasks but re-identification and GOM."""
-    return CORE_TASKS.isdisjoint(card.tasks)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,34 +65,20 @@ class EvaluationOptions:
         return replace(card, **fused)
 
     @classmethod
-    def parse(
-        cls,
-        *,
-        thresholds: Any = None,
-        n_thresholds: int | None = None,
-        extra_thresholds: Any = None,
-        max_rank: int | None = None,
-        far_targets: Sequence[float] | None = None,
-        frr_targets: Sequence[float] | None = None,
-        **flags: Any,
-    ) -> EvaluationOptions:
-        """Return the options as checked values.
-
-        `flags` are `auc`, `per_query`, `interval` and `impostors`.
-        """
-        check_max_rank(max_rank)
-        curve = curve_thresholds(thresholds, n_thresholds)
-        for name in flags.keys() & {"auc", "per_query"}:
-            flags[name] = require_flag(name, flags[name])
-        return cls(
-            thresholds=curve if isinstance(curve, np.ndarray) else None,
-            n_thresholds=curve if isinstance(curve, int) else None,
-            extra_thresholds=check_extra(extra_thresholds),
-            max_rank=max_rank,
-            far_targets=None if far_targets is None else check_targets(far_targets),
-            frr_targets=None if frr_targets is None else check_targets(frr_targets, "frr_targets"),
-            **flags,
-        )
+    def parse(cls, **options: Any) -> EvaluationOptions:
+        """Return the options as checked values; a number of thresholds may stand for values."""
+        check_max_rank(options.get("max_rank"))
+        curve = curve_thresholds(options.pop("thresholds", None), options.pop("n_thresholds", None))
+        for name in ("auc", "per_query"):
+            if name in options:
+                options[name] = require_flag(name, options[name])
+        for name in ("far_targets", "frr_targets"):
+            if options.get(name) is not None:
+                options[name] = check_targets(options[name], name)
+        options["extra_thresholds"] = check_extra(options.get("extra_thresholds"))
+        is_grid = isinstance(curve, np.ndarray)
+        options |= {"thresholds": curve} if is_grid else {"n_thresholds": curve}
+        return cls(**options)
 
     @property
     def curve(self) -> CurveThresholds:
@@ -126,13 +103,13 @@ class EvaluationOptions:
                 f"`frr_targets` applies to verification only; protocol {card.name} has "
                 "no [verification] section"
             )
-        if self.far_targets is not None and has_no_core_task(card):
+        if self.far_targets is not None and card.only_retrieval:
             raise ProtocolError(
                 f"`far_targets` does nothing under protocol {card.name}: it has only "
                 "re-identification; leave it out, or add a section [verification] or [open_set] "
                 "to a card of your own"
             )
-        if self.n_thresholds is not None and has_no_core_task(card):
+        if self.n_thresholds is not None and card.only_retrieval:
             raise ProtocolError(
                 f"`n_thresholds` does nothing under protocol {card.name}: re-identification has "
                 "rates at `thresholds`, their values"

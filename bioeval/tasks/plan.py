@@ -30,9 +30,9 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.people import has_subjects, knows_people, require_people
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.sampled import is_symmetric
-from bioeval.tasks.card_scores import compared_under, galleries_of
+from bioeval.tasks.card_scores import compared, galleries_of
 from bioeval.tasks.identification import SearchCounted
-from bioeval.tasks.options import CORE_TASKS, EvaluationOptions, has_no_core_task
+from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import column_warnings
 from bioeval.tasks.reid.counts import ReidCounts
 from bioeval.tasks.reid.reid import plan_retrieval
@@ -71,14 +71,15 @@ class CardTasks:
             )
         if card.verification is not None:  # its operating points may take another pass
             scores = scores.loaded()
-        scores = with_exclusions(scores, card)
         #: The functions that count re-identification and GOM.
         self.retrieval: dict[str, Callable[[], CountedTask]] = {}
-        for section in card.tasks:
-            if section not in CORE_TASKS:
-                self.retrieval[section] = plan_retrieval(section, scores, card, options)
-        if not has_no_core_task(card):
-            scores = compared_under(scores, card)
+        if card.reid is not None or card.gom is not None:
+            scores = with_exclusions(scores, card)
+            for section in ("reid", "gom"):
+                if getattr(card, section) is not None:
+                    self.retrieval[section] = plan_retrieval(section, scores, card, options)
+        if not card.only_retrieval:
+            scores = compared(scores, card)
         self.card = card
         self.scores = scores
         self.options = options
