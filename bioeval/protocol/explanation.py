@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from bioeval.protocol.card import LAYOUTS, Protocol, SourceSection
 from bioeval.protocol.fields import CardSection, Field, Task, in_lecture_words, write_toml
@@ -59,16 +59,14 @@ def explain(protocol: Protocol, width: int = WIDTH) -> str:
         (beyond, protocol.not_expressed),
     ):
         if texts:
-            blocks.append([*wrap(lead), *_items(texts, width)])
+            items = wrap(lead)
+            for text in texts:
+                words = " ".join(text.split())
+                items += textwrap.wrap(
+                    words, width, initial_indent="  - ", subsequent_indent="    "
+                )
+            blocks.append(items)
     return "\n\n".join(map("\n".join, blocks)) + "\n"
-
-
-def _items(texts: Iterable[str], width: int) -> list[str]:
-    lines = []
-    for text in texts:
-        words = " ".join(text.split())
-        lines += textwrap.wrap(words, width, initial_indent="  - ", subsequent_indent="    ")
-    return lines
 
 
 def _task(task: Task, layout: str, wrap: _Wrap) -> list[str]:

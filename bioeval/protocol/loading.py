@@ -6,14 +6,14 @@ import functools
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from bioeval.base.errors import CardError, bad_choice, nearest_name, received
-from bioeval.protocol.card import HEAD, SCHEMA_VERSION, SECTIONS, TASKS, Partition, Protocol
+from bioeval.protocol.card import HEAD, SCHEMA_VERSION, SECTIONS, TASKS, Protocol
 from bioeval.protocol.fields import (
     PAIRS,
     RECTANGULAR,
@@ -79,26 +79,8 @@ def _decoded(data: Mapping[str, Any], where: str) -> Protocol:
     """Return the protocol of the tables of a card: each value is checked, then all together."""
     try:
         card = _typed(data)
-        _check_decision(card)
-        if card.partition is not None:
-            _check_in_folds(card, card.partition)
-        other_tasks = [name for name in card.tasks if name != "verification"]
-        task = card.section("verification")
-        if task.pairs != "ordered" and (other_tasks or task.templates != ("single",)):
-            found = f"; found {_brackets(other_tasks)}" if other_tasks else ""
-            _refuse(
-                "verification",
-                f"pairs = {shorten(task.pairs)} leaves comparisons out; expected templates = "
-                f'["single"] beside it and no other task{found}',
-            )
-        if card.reid is not None and card.gom is not None:
-            for key in Retrieval.fields():
-                if card.gom[key] != card.reid[key]:
-                    _refuse(
-                        "gom",
-                        f"{key} = {shorten(card.gom[key])}; expected {shorten(card.reid[key])}, as "
-                        "in [reid] of this card",
-                    )
+        for section, problem in _problems(card):
+            _refuse(section, problem)
     except CardError as error:
         raise error.preceded_by(f"{where}: ") from None
     return card
@@ -106,10 +88,6 @@ def _decoded(data: Mapping[str, Any], where: str) -> Protocol:
 
 def _refuse(section: str, problem: str) -> NoReturn:
     raise CardError(f"[{section}] {problem}" if section else problem)
-
-
-def _refuse_unused(section: str, key: str, value: object, why: str) -> NoReturn:
-    _refuse(section, f"{key} = {shorten(value)} has no meaning {why}; expected to be left out")
 
 
 def _typed(data: Mapping[str, Any]) -> Protocol:
@@ -151,75 +129,98 @@ def _typed(data: Mapping[str, Any]) -> Protocol:
     return Protocol(**values)
 
 
-def _check_decision(card: Protocol) -> None:
-    """Refuse a rule without its number, and the number of another rule."""
-    decision = card.decision
-    if decision is None:
-        return
-    for key, field in decision.fields().items():
-        if field.only_if is None:
-            continue
-        is_used = decision.rule == field.only_if[1]
-        if is_used and decision[key] is None:
-            _refuse("decision", f'rule = "{decision.rule}" needs {key}; it is missing')
-        if not is_used and decision[key] is not None:
-            _refuse_unused("decision", key, decision[key], f'with rule = "{decision.rule}"')
-    if decision.cost is not None and len(decision.cost) != 3:
-        count = len(decision.cost)
-        _refuse("decision", f"cost holds {count} numbers; expected 3: prior, c_miss, c_fa")
+def _problems(card: Protocol) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with values that are right by themselves: the section, and the problem.
 
+    This is the table of all rules over several fields of a card.
+    """
 
-def _check_in_folds(card: Protocol, partition: Partition) -> None:
-    unused = [("partition", key, f'with by = "{partition.by}"') for key in partition.unused]
-    unused += [(name, key, "in folds") for name, keys in _NOT_IN_FOLDS.items() for key in keys]
-    for name, key, condition in unused:
-        if name in card.sections:
-            section = card.sections[name]
-            if section[key] not in (None, section.fields()[key].default_for(card.layout)):
-                _refuse_unused(name, key, section[key], condition)
+    def unused(section: str, key: str, why: str) -> tuple[str, str]:
+        value = shorten(card.sections[section][key])
+        return section, f"{key} = {value} has no meaning {why}; expected to be left out"
+
+    decision, partition, sections = card.decision, card.partition, card.sections
     rule = card.section("decision").rule
-    if partition.by == "given-folds" and card.layout in SEARCHABLE and partition.column is None:
-        _refuse(
-            "partition",
-            'by = "given-folds" needs column, the metadata column that holds the fold of each '
-            "template",
-        )
-    if partition.by == "experiment":
-        for name in ("unenrolled", "enrolled", "probe_templates"):
-            if partition[name] and partition.gallery_templates is None:
-                _refuse(
-                    "partition",
-                    f"{name} = {shorten(partition[name])} needs gallery_templates, the templates "
-                    "that the enrolled subjects have in the gallery",
-                )
-        by_sample = partition.unit == "sample"
-        if partition.unseen and not by_sample:
-            _refuse_unused("partition", "unseen", partition.unseen, 'without unit = "sample"')
-        trains = partition.train or partition.validation
-        if by_sample and not trains:
-            _refuse(
-                "partition", 'unit = "sample" needs train or validation, the parts that it divides'
-            )
-        if partition.enrolled and partition.unenrolled:
-            _refuse_unused("partition", "unenrolled", partition.unenrolled, "beside enrolled")
-        has_thresholds = card.verification is not None or card.open_set is not None
-        if has_thresholds and rule not in ("fixed", "none") and not trains:
-            _refuse(
+    # The rule of a threshold has its number, and none of another rule.
+    if decision is not None:
+        for key, field in decision.fields().items():
+            if field.only_if is not None and (decision[key] is None) == (rule == field.only_if[1]):
+                if decision[key] is None:
+                    yield "decision", f'rule = "{rule}" needs {key}; it is missing'
+                yield unused("decision", key, f'with rule = "{rule}"')
+        if decision.cost is not None and len(decision.cost) != 3:
+            count = len(decision.cost)
+            yield "decision", f"cost holds {count} numbers; expected 3: prior, c_miss, c_fa"
+    # Folds and experiments.
+    if partition is not None:
+        without_effect = [("partition", x, f'with by = "{partition.by}"') for x in partition.unused]
+        for name, keys in _NOT_IN_FOLDS.items():
+            without_effect += [(name, key, "in folds") for key in keys if name in sections]
+        for name, key, why in without_effect:
+            default = sections[name].fields()[key].default_for(card.layout)
+            if sections[name][key] not in (None, default):
+                yield unused(name, key, why)
+        if partition.by == "given-folds" and card.layout in SEARCHABLE and not partition.column:
+            yield (
                 "partition",
-                "has neither train nor validation, the part on which a threshold is chosen by rule "
-                f'= "{rule}"; expected one of them, or rule = "fixed" or "none"',
+                'by = "given-folds" needs column, the metadata column that holds the fold of each '
+                "template",
             )
-    if partition.by == "gallery-folds" and rule != "none":
-        _refuse(
-            "partition",
-            'by = "gallery-folds" has no part on which a threshold is chosen; expected [decision] '
-            'rule = "none"',
+        if partition.by == "experiment":
+            for name in ("unenrolled", "enrolled", "probe_templates"):
+                if partition[name] and partition.gallery_templates is None:
+                    yield (
+                        "partition",
+                        f"{name} = {shorten(partition[name])} needs gallery_templates, the "
+                        "templates that the enrolled subjects have in the gallery",
+                    )
+            by_sample = partition.unit == "sample"
+            trains = partition.train or partition.validation
+            if partition.unseen and not by_sample:
+                yield unused("partition", "unseen", 'without unit = "sample"')
+            if by_sample and not trains:
+                yield (
+                    "partition",
+                    'unit = "sample" needs train or validation, the parts that it divides',
+                )
+            if partition.enrolled and partition.unenrolled:
+                yield unused("partition", "unenrolled", "beside enrolled")
+            has_thresholds = card.verification is not None or card.open_set is not None
+            if has_thresholds and rule not in ("fixed", "none") and not trains:
+                yield (
+                    "partition",
+                    "has neither train nor validation, the part on which a threshold is chosen by "
+                    f'rule = "{rule}"; expected one of them, or rule = "fixed" or "none"',
+                )
+        if partition.by == "gallery-folds" and rule != "none":
+            yield (
+                "partition",
+                'by = "gallery-folds" has no part on which a threshold is chosen; expected '
+                '[decision] rule = "none"',
+            )
+        for name, key, word in _NO_WORDS_IN_FOLDS:
+            if name in sections and sections[name][key] == word:
+                yield unused(name, key, "in folds")
+        for name in {"reid", "gom"} & card.tasks.keys():
+            yield name, "is not evaluated in folds; expected no [partition] with it"
+    # Tasks beside each other.
+    verification = card.section("verification")
+    others = [name for name in card.tasks if name != "verification"]
+    if verification.pairs != "ordered" and (others or verification.templates != ("single",)):
+        found = f"; found {_brackets(others)}" if others else ""
+        yield (
+            "verification",
+            f"pairs = {shorten(verification.pairs)} leaves comparisons out; expected templates = "
+            f'["single"] beside it and no other task{found}',
         )
-    for name, key, value in _NO_WORDS_IN_FOLDS:
-        if name in card.sections and card.sections[name][key] == value:
-            _refuse_unused(name, key, value, "in folds")
-    for name in {"reid", "gom"} & card.tasks.keys():
-        _refuse(name, "is not evaluated in folds; expected no [partition] with it")
+    if card.reid is not None and card.gom is not None:
+        for key in Retrieval.fields():
+            if card.gom[key] != card.reid[key]:
+                yield (
+                    "gom",
+                    f"{key} = {shorten(card.gom[key])}; expected {shorten(card.reid[key])}, as in "
+                    "[reid] of this card",
+                )
 
 
 def _hint(name: object, choices: Iterable[str]) -> str:
