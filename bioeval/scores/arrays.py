@@ -560,7 +560,7 @@ class ProtocolMask:
     """Mask of a matrix under a protocol, computed for the rows that are read."""
 
     scores_mask: np.ndarray | None  # of the scores themselves, without what the protocol leaves out
-    removed: Any  # read by rows: which cells the protocol leaves out, bool (rows, columns)
+    removed: Any  # a method: which cells of rows the protocol leaves out, bool (rows, columns)
 
 
 @dataclass(eq=False)
@@ -732,7 +732,7 @@ class Cells:
         """Return which cells of some rows the mask of a protocol leaves out."""
         if not isinstance(self.mask, ProtocolMask):
             return np.zeros((len(rows), self.shape[1]), dtype=bool)
-        cells = self.mask.removed[composed(self.rows, rows)]
+        cells = self.mask.removed(composed(self.rows, rows))
         return cells if self.columns is None else cells[:, self.columns]
 
 

@@ -119,36 +119,29 @@ class SearchCounted:
         If all are against all and people are left out in turn, the intervals hold for new people,
         else for this gallery.
         """
+        from bioeval.counting.searches_without import LeftOut
         from bioeval.stats.search_columns import closed_set_intervals, open_set_intervals
 
+        scores, ties, unit = self.scores, self.task.ties, interval_method.unit
         people = left_out = None
         if interval_method.by_subject:
-            require_people(self.scores, method=interval_method.method)
-            people = left_out_with(self.scores, people_of_probes(self.scores), interval_method.unit)
-            if not interval_method.resamples:
-                left_out = self._without_each_subject(
-                    units_of_people(self.scores, interval_method.unit)
-                )
+            require_people(scores, method=interval_method.method)
+            people = left_out_with(scores, people_of_probes(scores), unit)
+            codes = scores.codes
+            same_people = scores.layout == "all-against-all" and np.array_equal(
+                np.unique(codes.probe), np.unique(codes.gallery)
+            )
+            if not interval_method.resamples and same_people and not codes.no_person.any():
+                if ties not in self.left_out_by_ties:
+                    # The subjects of a unit are left out together.
+                    units = units_of_people(scores, unit)
+                    self.left_out_by_ties[ties] = LeftOut.from_searches(
+                        self.searches, scores, ties, units=units
+                    )
+                left_out = self.left_out_by_ties[ties]
         if isinstance(self.task, OpenSet):
             return open_set_intervals(dataset, self.searches, people, interval_method, left_out)
         return closed_set_intervals(dataset, self.searches, people, interval_method, left_out)
-
-    def _without_each_subject(self, units: np.ndarray | None) -> LeftOut | None:
-        """Return the searches without each subject; None unless both sides have the same people.
-
-        With `units` (codes,), the subjects of a unit are left out together.
-        """
-        from bioeval.counting.searches_without import LeftOut
-
-        codes = self.scores.codes
-        ties = self.task.ties
-        same_people = self.scores.layout == "all-against-all" and np.array_equal(
-            np.unique(codes.probe), np.unique(codes.gallery)
-        )
-        if same_people and not codes.no_person.any() and ties not in self.left_out_by_ties:
-            left_out = LeftOut.from_searches(self.searches, self.scores, ties, units=units)
-            self.left_out_by_ties[ties] = left_out
-        return self.left_out_by_ties.get(ties)
 
 
 @warns_of_doubts

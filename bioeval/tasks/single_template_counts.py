@@ -127,8 +127,30 @@ class SingleTemplateCounted:
     def _open_set(self, impostors: ImpostorProbes) -> xr.Dataset:
         counts = self.counts
         role = role_of(counts.about.layout, impostors, not counts.non_targets)
-        open_set = self._open_set_counts(role)
-        _, at_any_threshold = _expected_ranks(counts)
+        identified, at_any_threshold = _expected_ranks(counts)
+        within = sums_of(counts.within)
+        # The expected number of accepted impostor searches, and the number of these searches.
+        probes_of_role = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
+        probes = probes_of_role.get(role, [ENROLLED, UNENROLLED])
+        searches = {ENROLLED: counts.impostors_enrolled, UNENROLLED: counts.impostors_unenrolled}
+        impostor = sum(searches[kind] for kind in probes)
+        open_set = OpenSetCounts(
+            attempts=OpenSetAttempts(
+                genuine=counts.genuine,
+                impostor=impostor,
+                tied=self._tied_searches,
+                targets=counts.targets,
+                non_targets=counts.non_targets,
+                unmated=counts.unmated_targets,
+            ),
+            thresholds=counts.thresholds,
+            detected=sums_of(counts.di[:, :-1].cumsum(axis=1)),
+            identified=identified,
+            accepted=np.minimum(sums_of(counts.within[:, probes].sum(axis=1)), impostor),
+            targets_within=within[TARGET],
+            own_within=within[MATE],
+            non_targets_within=within[UNENROLLED],
+        )
         points = open_set.bounds(at_any_threshold, self.far_targets)
         notes = self.notes
         if counts.at_ends:  # the counts under both orders of equal scores may differ
@@ -144,35 +166,6 @@ class SingleTemplateCounted:
         if isinstance(self.requested_thresholds, np.ndarray):
             note_thresholds_beyond_scores(result, self.requested_thresholds)
         return result
-
-    def _open_set_counts(self, role: str) -> OpenSetCounts:
-        counts = self.counts
-        identified, _ = _expected_ranks(counts)
-        within = sums_of(counts.within)
-        # The expected number of accepted impostor searches, and the number of these searches.
-        probes_of_role = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
-        probes = probes_of_role.get(role, [ENROLLED, UNENROLLED])
-        searches = {ENROLLED: counts.impostors_enrolled, UNENROLLED: counts.impostors_unenrolled}
-        impostor = sum(searches[kind] for kind in probes)
-        accepted = np.minimum(sums_of(counts.within[:, probes].sum(axis=1)), impostor)
-        attempts = OpenSetAttempts(
-            genuine=counts.genuine,
-            impostor=impostor,
-            tied=self._tied_searches,
-            targets=counts.targets,
-            non_targets=counts.non_targets,
-            unmated=counts.unmated_targets,
-        )
-        return OpenSetCounts(
-            attempts=attempts,
-            thresholds=counts.thresholds,
-            detected=sums_of(counts.di[:, :-1].cumsum(axis=1)),
-            identified=identified,
-            accepted=accepted,
-            targets_within=within[TARGET],
-            own_within=within[MATE],
-            non_targets_within=within[UNENROLLED],
-        )
 
 
 def _expected_ranks(

@@ -99,9 +99,18 @@ def convention_of(
     leaves the card's value. Errors name the convention by `argument`.
     """
     card = load(convention, argument, partial(convention_names, sections))
-    tasks = [card.tasks[name] for name in sections if card.tasks.get(name) is not None]
+    tasks = [task for name in sections if (task := getattr(card, name)) is not None]
     if not tasks:
-        raise _no_convention(card, sections)
+        if sections == ("reid",) and card.gom is not None:
+            raise CardError(
+                f"the card {card.name} is of GOM, by which systems are not compared; evaluate each "
+                "by be.gom (bioeval gom)"
+            )
+        lacking = " and no ".join(map("[{}]".format, sections))
+        raise CardError(
+            f"the card {card.name} has no {lacking} section; expected one of "
+            f"{', '.join(convention_names(sections))}, or a card of your own with that section"
+        )
     task = tasks[0]
     fields = task.fields()
     card_options = {x: getattr(task, x) for x in Reid.fields() if x in fields}
@@ -109,19 +118,6 @@ def convention_of(
     rules = with_options(base, **options)
     changed = [x for x in options if getattr(rules, x) != getattr(base, x)]
     return replace(rules, changed=tuple(changed))
-
-
-def _no_convention(card: Protocol, sections: Sequence[str]) -> CardError:
-    if sections == ("reid",) and "gom" in card.tasks:
-        return CardError(
-            f"the card {card.name} is of GOM, by which systems are not compared; evaluate each by "
-            "be.gom (bioeval gom)"
-        )
-    lacking = " and no ".join(map("[{}]".format, sections))
-    return CardError(
-        f"the card {card.name} has no {lacking} section; expected one of "
-        f"{', '.join(convention_names(sections))}, or a card of your own with that section"
-    )
 
 
 def convention_names(sections: Sequence[str] = ("reid",)) -> list[str]:
@@ -365,8 +361,7 @@ def kept_scores(scores: Scores, rules: Convention) -> Scores:
 class KeptCells(ProtocolMask):
     """Mask of a matrix under a convention, computed for the rows that are read.
 
-    `removed` says which cells the convention removes; `scores_mask` is the mask of the scores
-    themselves, if any.
+    `scores_mask` is the mask of the scores themselves, if any.
     """
 
     ndim = 2
@@ -374,32 +369,24 @@ class KeptCells(ProtocolMask):
     def __init__(self, candidates: Candidates):
         self.shape = candidates.scores.shape
         self.scores_mask = candidates.scores.mask
-        self.removed = RemovedCells(candidates)
+        self.left_out = candidates.left_out
+        self.scores = candidates.without_removed(candidates.rules.removed)
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return the mask of some rows: 0 ignore, 1 impostor, 2 genuine."""
         index = np.arange(self.shape[0])[rows]
-        mask = np.where(self.removed.mates(index), np.uint8(Mask.GENUINE), np.uint8(Mask.IMPOSTOR))
-        mask[self.removed[index]] = Mask.IGNORE
+        mask = np.where(self._mates(index), np.uint8(Mask.GENUINE), np.uint8(Mask.IMPOSTOR))
+        mask[self.removed(index)] = Mask.IGNORE
         if self.scores_mask is not None:
             mask[self.scores_mask[index] == Mask.IGNORE] = Mask.IGNORE
         return mask
 
+    def removed(self, rows: np.ndarray) -> np.ndarray:
+        """Return which cells of the rows the convention removes, bool (rows, templates)."""
+        mates = self._mates(rows)
+        removed = np.zeros(mates.shape, dtype=bool) | self.left_out[rows, None]
+        return removed | are_left_out(self.scores.exclusions, rows[:, None], slice(None), mates)
 
-class RemovedCells:
-    """Mask of the cells that a convention removes, computed for the rows that are read."""
-
-    def __init__(self, candidates: Candidates):
-        self.left_out = candidates.left_out
-        self.scores = candidates.without_removed(candidates.rules.removed)
-
-    def mates(self, index: np.ndarray) -> np.ndarray:
-        """Return which comparisons of the rows `index` are with mates, bool (rows, templates)."""
+    def _mates(self, rows: np.ndarray) -> np.ndarray:
         codes = self.scores.codes
-        return codes.probe[index, None] == codes.gallery
-
-    def __getitem__(self, index: np.ndarray) -> np.ndarray:
-        """Return which cells of the rows `index` are removed, bool (rows, templates)."""
-        mates = self.mates(index)
-        removed = np.zeros(mates.shape, dtype=bool) | self.left_out[index, None]
-        return removed | are_left_out(self.scores.exclusions, index[:, None], slice(None), mates)
+        return codes.probe[rows, None] == codes.gallery

@@ -441,7 +441,17 @@ class ReidCounts:
         rules = candidates.rules
         about = candidates.about()
         measures = self.measures()
-        variables = self._means_and_curves(measures)
+        # The means and the curves over ranks.
+        at_rank = measures.cmc.counts(rules.max_rank)
+        if rules.ties != "expected" and rules.cmc not in ("allshots", "single-gallery-shot"):
+            at_rank = np.rint(at_rank).astype(np.int64)  # each query has one match at one rank
+        cmc = rate(at_rank, int(measures.cmc.counted.sum()))
+        variables: dict[str, Any] = {"cmc": (("rank",), cmc), "cmc_count": (("rank",), at_rank)}
+        for name, mean in measures.means.items():
+            variables[name] = _DIMENSIONS.get(name, ()), mean.mean
+        for name, curve in measures.curves.items():
+            variables[name] = ("rank",), curve.means(rules.max_rank)
+        # Numbers of queries and of removed entries.
         in_means = self.in_means(self.matches)
         searching = int((~candidates.left_out).sum())
         with_match = int((self.matches.counts > 0).sum())
@@ -467,9 +477,7 @@ class ReidCounts:
             thresholds = to_user(self.thresholds, about.kind)
             coordinates["threshold"] = self._in_order_of_thresholds(thresholds)
         if self.per_query:
-            query, rank, weight = places_of_first_match(
-                self.cmc_matches, self.candidates.rules.ties
-            )
+            query, rank, weight = places_of_first_match(self.cmc_matches, rules.ties)
             first_rank = np.bincount(query, rank * weight, minlength=len(removed_entries))
             numbers = {
                 of_query: measures.means[name].by_query
@@ -487,27 +495,13 @@ class ReidCounts:
         messages = self._messages(searching, with_match, absent)
         attrs = about_attrs(about, "reid", "re-identification", messages)
         attrs |= {**rules.attrs(), "ties": rules.ties}
-        return dataset(variables, self._explained_variables(), coordinates, attrs)
-
-    def _means_and_curves(self, measures: QueryMeasures) -> dict[str, Any]:
-        rules = self.candidates.rules
-        at_rank = measures.cmc.counts(rules.max_rank)
-        if rules.ties != "expected" and rules.cmc not in ("allshots", "single-gallery-shot"):
-            at_rank = np.rint(at_rank).astype(np.int64)  # each query has one match at one rank
-        cmc = rate(at_rank, int(measures.cmc.counted.sum()))
-        variables: dict[str, Any] = {"cmc": (("rank",), cmc), "cmc_count": (("rank",), at_rank)}
-        for name, mean in measures.means.items():
-            variables[name] = _DIMENSIONS.get(name, ()), mean.mean
-        for name, curve in measures.curves.items():
-            variables[name] = ("rank",), curve.means(rules.max_rank)
-        return variables
-
-    def _explained_variables(self) -> Mapping[str, Variable]:
-        if self.candidates.rules.cmc not in ("single-gallery-shot", "identity-dedup"):
-            return self.table
-        cmc = self.table["cmc"]
-        words = f"{cmc.long_name}; on one entry of each identity, other measures on all"
-        return {**self.table, "cmc": replace(cmc, long_name=words)}
+        table = self.table
+        if rules.cmc in ("single-gallery-shot", "identity-dedup"):
+            words = (
+                f"{table['cmc'].long_name}; on one entry of each identity, other measures on all"
+            )
+            table = {**table, "cmc": replace(table["cmc"], long_name=words)}
+        return dataset(variables, table, coordinates, attrs)
 
     def _messages(self, searching: int, with_match: int, absent: int) -> list[Message]:
         """Return the messages of the result.
@@ -522,7 +516,15 @@ class ReidCounts:
         if self.thresholds is not None:
             kind = self.candidates.scores.kind
             messages += self.thresholds_beyond_scores(to_user(self.thresholds, kind))
-        messages += _unmatched(searching, with_match, absent, rules.unmatched, rules.ap_removed)
+        if not with_match:
+            consequence = "nothing can be ranked"
+            if searching and rules.unmatched != "skip":
+                consequence += ", and every mean is 0"
+            messages.append(no_match(searching, absent, rules.ap_removed, consequence))
+        elif with_match < searching:
+            skips = rules.unmatched == "skip"
+            treatment = "left out" if skips else "counted as 0 in every mean"
+            messages.append(without_match(absent, searching - with_match - absent, treatment))
         if with_match and not self.cmc_matches.counts.any():
             consequence = "the CMC is not defined"
             messages.append(no_match(searching, absent, rules.removed, consequence))
@@ -713,20 +715,6 @@ def no_match(queries: int, absent: int, rule: str, consequence: str) -> Message:
             "vehicleid"
         )
     return Message(NO_MATCH, why=reason, consequence=consequence)
-
-
-def _unmatched(
-    searching: int, with_match: int, absent: int, unmatched: str, rule: str
-) -> list[Message]:
-    if not with_match:
-        consequence = "nothing can be ranked"
-        if searching and unmatched != "skip":
-            consequence += ", and every mean is 0"
-        return [no_match(searching, absent, rule, consequence)]
-    if with_match == searching:
-        return []
-    treatment = "left out" if unmatched == "skip" else "counted as 0 in every mean"
-    return [without_match(absent, searching - with_match - absent, treatment)]
 
 
 def without_match(absent: int, removed: int, treatment: str) -> Message:

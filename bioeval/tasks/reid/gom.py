@@ -345,9 +345,25 @@ class GomCounts(ReidCounts):
             for name in ("rp", "vp", "rep", "fr"):
                 variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].by_query)
             coordinates["probe"] = np.arange(len(matched))
-        attrs = about_attrs(candidates.about(), "gom", "GOM", self._gom_messages())
-        result = dataset(variables, GOM, coordinates, attrs | self._options())
-        return self._over_similarities(result) if self._thresholds_are_similarities else result
+        rules = candidates.rules
+        attrs = about_attrs(candidates.about(), "gom", "GOM", self._gom_messages()) | {
+            "variant": self.task.variant,
+            "budget": int(self.task.budget),
+            "ties": self.task.ties,
+            "normalised_low": float(self.low),
+            "normalised_high": float(self.high),
+            "normalised_span": float(self.high - self.low),
+            "convention": rules.name,
+            "removes": rules.removed,
+            "junk": rules.junk_in_words,
+        }
+        result = dataset(variables, GOM, coordinates, attrs)
+        if self._thresholds_are_similarities:
+            result = result.isel(threshold=slice(None, None, -1))
+            for name in ("threshold", "tau_max", "tau_nz", "tau_f1"):
+                similarities = to_user(result[name].values, candidates.scores.kind)
+                result[name] = result[name].copy(data=similarities)
+        return result
 
     def _means_and_curves(self, measures: QueryMeasures) -> dict[str, Any]:
         with_match = int(measures.cmc.counted.sum())
@@ -381,31 +397,20 @@ class GomCounts(ReidCounts):
         if self._thresholds_are_similarities:
             thresholds = to_user(thresholds, candidates.scores.kind)
         messages += self.thresholds_beyond_scores(thresholds)
+        # Queries without a match, and a set of queries that is empty.
         searching = ~candidates.left_out
         matched = (matches.counts > 0)[searching]
         absent = candidates.absent[searching]
-        return messages + _missing(matched, absent, self.task.variant, candidates.rules.removed)
-
-    def _over_similarities(self, result: xr.Dataset) -> xr.Dataset:
-        result = result.isel(threshold=slice(None, None, -1))
-        for name in ("threshold", "tau_max", "tau_nz", "tau_f1"):
-            similarities = to_user(result[name].values, self.candidates.scores.kind)
-            result[name] = result[name].copy(data=similarities)
-        return result
-
-    def _options(self) -> dict[str, str | int | float]:
-        rules = self.candidates.rules
-        return {
-            "variant": self.task.variant,
-            "budget": int(self.task.budget),
-            "ties": self.task.ties,
-            "normalised_low": float(self.low),
-            "normalised_high": float(self.high),
-            "normalised_span": float(self.high - self.low),
-            "convention": rules.name,
-            "removes": rules.removed,
-            "junk": rules.junk_in_words,
-        }
+        lost = int((~matched & ~absent).sum())
+        if lost and self.task.variant == "paper":
+            messages.append(without_match(0, lost, "in neither set of queries"))
+        if not matched.any():
+            consequence = "mRP, mVP and mReP are not defined"
+            rule = candidates.rules.removed
+            messages.append(no_match(len(matched), int(absent.sum()), rule, consequence))
+        if not absent.any():
+            messages.append(Message("all-queries-in-gallery"))
+        return messages
 
     def in_means(self, matches: MatchLists) -> np.ndarray:
         """Return which queries the means are over, bool (queries,).
@@ -483,24 +488,6 @@ def _per_threshold(
         rp = np.where(hits > 0, retrieved_sets.sums(matches.order / ranks) / hits, 0.0)
         vp = hits / (retrieved - hits + retrieved_sets.positives)
     return rp, vp
-
-
-def _missing(matched: np.ndarray, absent: np.ndarray, variant: str, rule: str) -> list[Message]:
-    """Return messages on queries without a match, and on a set of queries that is empty.
-
-    The masks are over the queries that are not left out: queries with a match (`matched`), and
-    queries of people who are not in the gallery (`absent`).
-    """
-    messages = []
-    lost = int((~matched & ~absent).sum())
-    if lost and variant == "paper":
-        messages.append(without_match(0, lost, "in neither set of queries"))
-    if not matched.any():
-        consequence = "mRP, mVP and mReP are not defined"
-        messages.append(no_match(len(matched), int(absent.sum()), rule, consequence))
-    if not absent.any():
-        messages.append(Message("all-queries-in-gallery"))
-    return messages
 
 
 def _ends(scores: Scores) -> tuple[float, float]:

@@ -191,13 +191,18 @@ class ListCounts(ReidCounts):
         means = {name: mean.mean for name, mean in measures.means.items()}
         interpolated = means.pop("interpolated_precision", np.full(len(RECALL_LEVELS), np.nan))
         at_rank = measures.cmc.counts(self.cmc_ranks).astype(np.int64)
+        # Precision and recall over the ranks, NaN at ranks at which they are not known.
+        known_curves = {x: curve.means(self.cmc_ranks) for x, curve in measures.curves.items()}
+        if self.known_ranks is not None:
+            for values in known_curves.values():
+                values[self.known_ranks :] = np.nan
         variables = {
             "cmc": (("rank",), rate(at_rank, queries)),
             "cmc_count": (("rank",), at_rank),
             "rank_k": self.rank_k,
             **dict.fromkeys(("mean_ap", *OF_MATCH), np.nan),
             **means,
-            **variables_over(("rank",), **self._known_curves(measures)),
+            **variables_over(("rank",), **known_curves),
             "interpolated_precision": (("recall_level",), interpolated),
             "queries": queries,
             "subjects": len(np.unique(candidates.identity[in_means])),
@@ -212,10 +217,10 @@ class ListCounts(ReidCounts):
             query, rank, _ = places_of_first_match(self.matches, "stable")
             first_rank = np.full(len(self.matches.counts), np.nan)
             first_rank[query] = rank
-            values = self._values_of_queries
-            numbers = {"rank_k_average_precision": values["rank_k_mean_ap"]}
+            of_queries = self._values_of_queries
+            numbers = {"rank_k_average_precision": of_queries["rank_k_mean_ap"]}
             numbers["first_match_rank"] = first_rank
-            numbers |= {OF_QUERY[name]: values[name] for name in OF_MATCH}
+            numbers |= {OF_QUERY[name]: of_queries[name] for name in OF_MATCH}
             variables |= variables_over(("probe",), **numbers, identity=self.candidates.labels())
             coordinates["probe"] = np.arange(len(in_means))
         # Messages on queries with too many matches or none, and on unknown numbers.
@@ -233,16 +238,6 @@ class ListCounts(ReidCounts):
         attrs = about_attrs(candidates.about(), "top-k", "top-K lists", messages)
         attrs |= {"depth": candidates.scores.depth, **candidates.rules.attrs(), "ties": "listed"}
         return dataset(variables, TOP_K, coordinates, attrs).isel(rank=slice(self.shown_ranks))
-
-    def _known_curves(self, measures: QueryMeasures) -> dict[str, np.ndarray]:
-        """Return precision and recall over the ranks, NaN at ranks at which they are not known."""
-        curves = {}
-        for name, curve in measures.curves.items():
-            values = curve.means(self.cmc_ranks)
-            if self.known_ranks is not None:
-                values[self.known_ranks :] = np.nan
-            curves[name] = values
-        return curves
 
 
 def _shortest(list_lengths: np.ndarray) -> int | None:
@@ -480,13 +475,12 @@ def plan_retrieval(
     section: str, scores: Scores, card: Protocol, options: EvaluationOptions
 ) -> Callable[[], ReidCounts]:
     """Check a card's `section`, ``reid`` or ``gom``, and return the function that counts it."""
-    tasks = set(card.tasks)
     if section == "gom":
-        thresholds = options.thresholds if tasks <= {"reid", "gom"} else None
+        thresholds = options.thresholds if card.only_retrieval else None
         return plan_gom(scores, card, thresholds, max_rank=options.max_rank)
     rules = convention_of(card, max_rank=options.max_rank)
     taus: Any = None if scores.layout == "top-k" else card.curve.thresholds
-    if tasks == {"reid"} and options.thresholds is not None:
+    if card.only_retrieval and card.gom is None and options.thresholds is not None:
         taus = options.thresholds
     counting = plan_reid(scores, rules, taus, options.max_rank)
     return partial(counting, per_query=options.per_query)

@@ -93,24 +93,18 @@ def test_what_is_removed_shortens_what_a_list_tells():
     assert be.reid(lists, "top-k", max_rank=9).cmc.values.tolist() == [1.0] * 9  # found at rank 1
 
 
-def test_a_shorter_list_tells_less_unless_the_gallery_ends():
+def test_what_short_lists_tell():
+    """A list of the whole gallery tells all; without a match, a query has no rank."""
     lists = be.Scores.from_top_k([[1, 2], [0, -1]], ["ann", "bob"], ["ann", "bob", "eve"])
     assert be.reid(lists, "top-k").sizes["rank"] == 1
-    complete = be.Scores.from_top_k([[0, 1]], ["ann"], ["bob", "ann"])
-    result = be.reid(complete, "top-k")
+    result = be.reid(be.Scores.from_top_k([[0, 1]], ["ann"], ["bob", "ann"]), "top-k")
     assert (float(result.mean_ap), float(result.mean_inp)) == (0.5, 0.5)
-
-
-def test_nobody_is_matched():
-    lists = be.Scores.from_top_k([[0]], ["ann"], ["bob"])
+    unmatched = be.Scores.from_top_k([[0]], ["ann"], ["bob"])
     with pytest.raises(be.ProtocolError, match="none of the 1 queries has a match"):
-        be.reid(lists, "top-k")
-    assert float(be.reid(lists, "top-k", unmatched="zero").rank_k_mean_ap) == 0
-
-
-def test_a_match_that_no_list_has_has_no_rank():
-    lists = be.Scores.from_top_k([[0], [0]], ["ann", "bob"], ["ann", "bob"])
-    ranks = be.reid(lists, "top-k", per_query=True).first_match_rank.values
+        be.reid(unmatched, "top-k")
+    assert float(be.reid(unmatched, "top-k", unmatched="zero").rank_k_mean_ap) == 0
+    one = be.Scores.from_top_k([[0], [0]], ["ann", "bob"], ["ann", "bob"])
+    ranks = be.reid(one, "top-k", per_query=True).first_match_rank.values
     np.testing.assert_array_equal(ranks, [1, np.nan])
 
 

@@ -309,7 +309,6 @@ TOP_2 = be.Scores.from_top_k([[2, 1]], [1], [2, 3, 1])
         (be.ProtocolError, "do not determine",
          lambda: be.reid(TOP_2, "vehicleid", ties="optimistic")),
         (be.ProtocolError, "no column 'camera'", lambda: be.reid(TOP_2)),
-        (be.ProtocolError, "2 nearest alone", lambda: be.gom(TOP_2, convention="vehicleid")),
         (be.ProtocolError, "2 nearest alone", lambda: be.evaluate(TOP_2, "lfw-view2")),
         (be.ProtocolError, "lists that are cut do not hold",
          lambda: be.evaluate(TOP_2, "viper", thresholds=5)),
@@ -404,13 +403,10 @@ def test_a_run_by_a_convention(on_disk, capsys):
         assert text in printed
 
 
-def test_a_run_names_the_entries_that_are_removed_for_the_cmc_alone(on_disk, capsys):
+def test_a_run_says_what_cameras_remove_or_that_there_are_none(on_disk, capsys):
     assert main(["run", "reid.npz", "--protocol", "cuhk03", "--verbose"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "removed for the CMC: entries of the same camera; for all other measures" in printed
-
-
-def test_a_run_without_cameras_names_the_option(on_disk, capsys):
     with np.load("reid.npz") as file:
         arrays = {name: file[name] for name in ("distmat", "q_pids", "g_pids")}
     np.savez("reid.npz", **arrays)
@@ -419,47 +415,36 @@ def test_a_run_without_cameras_names_the_option(on_disk, capsys):
     assert "no column 'camera'" in message and "--columns probe_camera=NAME" in message
 
 
-@pytest.fixture(params=["distmat", "dist"])
-def matrix(request) -> str:
-    return request.param
-
-
-@pytest.fixture(
-    params=[
-        ("q_pids", "g_pids", "q_camids", "g_camids"),
-        ("query_ids", "gallery_ids", "query_cams", "gallery_cams"),
-        ("query_pids", "gallery_pids", "query_camids", "gallery_camids"),
-        ("query_label", "gallery_label", "query_cam", "gallery_cam"),
-    ]
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("distmat", "q_pids", "g_pids", "q_camids", "g_camids"),
+        ("dist", "query_ids", "gallery_ids", "query_cams", "gallery_cams"),
+        ("distmat", "query_pids", "gallery_pids", "query_camids", "gallery_camids"),
+        ("dist", "query_label", "gallery_label", "query_cam", "gallery_cam"),
+    ],
 )
-def names(request) -> tuple[str, ...]:
-    """Names of the labels and of the cameras of both sides."""
-    return request.param
-
-
-@pytest.fixture
-def arrays(matrix, names) -> dict[str, np.ndarray]:
-    """Return the arrays of `population` under the names of other programs."""
+def test_arrays_under_their_usual_names_need_no_options(names, tmp_path):
+    """Beside embeddings, the distances of other programs have to be chosen."""
     scores = population()
-    columns = [scores.probe_labels, scores.gallery_labels,
-               scores.probe_meta["camera"], scores.gallery_meta["camera"]]  # fmt: skip
-    return {matrix: scores.values, **dict(zip(names, columns, strict=True))}
-
-
-def test_arrays_under_their_usual_names_need_no_options(arrays, tmp_path):
-    np.savez(tmp_path / "r.npz", **arrays)
-    assert be.reid(be.load(tmp_path / "r.npz")).mean_ap == be.reid(population()).mean_ap
-
-
-def test_distances_beside_embeddings_have_to_be_chosen(arrays, matrix, names, tmp_path):
-    np.savez(tmp_path / "r.npz", **arrays, qf=np.eye(40), gf=np.eye(72, 40))
+    arrays = dict(
+        zip(
+            names,
+            [scores.values, scores.probe_labels, scores.gallery_labels,
+             scores.probe_meta["camera"], scores.gallery_meta["camera"]],
+            strict=True,
+        )
+    )  # fmt: skip
+    file, matrix = tmp_path / "r.npz", names[0]
+    np.savez(file, **arrays)
+    assert be.reid(be.load(file)).mean_ap == be.reid(scores).mean_ap
+    np.savez(file, **arrays, qf=np.eye(40), gf=np.eye(72, 40))
     with pytest.raises(be.DataError, match=f"holds both {matrix} and qf; choose by `columns="):
-        be.load(tmp_path / "r.npz")
-    scores = be.load(tmp_path / "r.npz", columns={"scores": matrix})
-    assert scores.shape == arrays[matrix].shape
+        be.load(file)
+    assert be.load(file, columns={"scores": matrix}).shape == scores.shape
     columns = {"embeddings": "qf", "gallery_embeddings": "gf"}
-    features = be.load(tmp_path / "r.npz", metric="l2", columns=columns)
-    np.testing.assert_array_equal(features.gallery_labels, arrays[names[1]])
+    features = be.load(file, metric="l2", columns=columns)
+    np.testing.assert_array_equal(features.gallery_labels, scores.gallery_labels)
 
 
 @pytest.mark.slow
