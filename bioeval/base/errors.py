@@ -22,7 +22,6 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import FrameType
 from typing import Any, Self
 
 #: An argument in a message: its name, and its value if any.
@@ -327,14 +326,13 @@ def warn_user(text: str) -> None:
     level = 1
     frame = sys._getframe()
     ours = ("bioeval", "contextlib")  # contextlib calls functions that report their stages
-    while frame.f_back is not None and _package_of(frame) in ours:
+    while (
+        frame.f_back is not None
+        and str(frame.f_globals.get("__name__", "")).partition(".")[0] in ours
+    ):
         level += 1
         frame = frame.f_back
     warnings.warn(text, MessageWarning, stacklevel=level)
-
-
-def _package_of(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def as_json(messages: Iterable[Message]) -> str:

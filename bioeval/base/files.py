@@ -94,7 +94,9 @@ def locked(path: Path, work: str) -> Iterator[None]:
         while file is None:
             file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
             if not _lock(file):
-                raise DataError(f"{_holder(file)}; wait until it ends, or name another folder")
+                os.lseek(file, 0, os.SEEK_SET)
+                holder = os.read(file, 1 << 12).decode("utf-8", "replace") or "another process"
+                raise DataError(f"{holder}; wait until it ends, or name another folder")
             if sys.platform == "win32":  # an open file cannot be removed
                 break
             with suppress(OSError):
@@ -143,11 +145,6 @@ def _lock(file: int) -> bool:
             return False
         raise
     return True
-
-
-def _holder(file: int) -> str:
-    os.lseek(file, 0, os.SEEK_SET)
-    return os.read(file, 1 << 12).decode("utf-8", "replace") or "another process"
 
 
 def exchange(new: Path, old: Path) -> None:

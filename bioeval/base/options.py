@@ -86,23 +86,15 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def _threads(value: Any) -> int | None:
-    return None if value is None else require_integer("threads", value, low=1)
-
-
-def _memory_limit(value: Any) -> int | None:
-    return None if value is None else require_bytes("memory_limit", value)
-
-
 def _client(value: Any) -> Any:
     if value is None or all(callable(getattr(value, x, None)) for x in ("submit", "scatter")):
         return value
     raise DataError(f"`client` is {received(value)}; expected a dask.distributed.Client")
 
 
-_CHECKED = {
-    "threads": _threads,
-    "memory_limit": _memory_limit,
+_CHECKED: dict[str, Callable[[Any], Any]] = {
+    "threads": lambda x: None if x is None else require_integer("threads", x, low=1),
+    "memory_limit": lambda x: None if x is None else require_bytes("memory_limit", x),
     "progress": lambda value: require_callable("progress", value or None),
     "client": _client,
 }

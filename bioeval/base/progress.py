@@ -84,28 +84,19 @@ def rows_reported(passes: int = 1) -> contextlib.AbstractContextManager[None]:
 @contextlib.contextmanager
 def rows_reported_to(progress: Tell | None, passes: int = 1) -> Iterator[None]:
     """Call `progress`, if given, with the rows that are counted inside, in several passes."""
-    tell = progress
-    if passes > 1:
-        tell = _RowsOfPasses(tell or report, passes)
-    token = _TELL.set(tell)
+    before = 0  # rows of the passes that have ended
+
+    def tell_of_all_passes(done: int, total: int) -> None:
+        nonlocal before
+        (progress or report)(min(before + done, passes * total), passes * total)
+        if done >= total:
+            before += done
+
+    token = _TELL.set(progress if passes <= 1 else tell_of_all_passes)
     try:
         yield
     finally:
         _TELL.reset(token)
-
-
-class _RowsOfPasses:
-    """Reports the rows done in all passes together."""
-
-    def __init__(self, tell: Tell, passes: int):
-        self.tell = tell
-        self.passes = passes
-        self.before = 0  # rows of the passes that have ended
-
-    def __call__(self, done: int, total: int) -> None:
-        self.tell(min(self.before + done, self.passes * total), self.passes * total)
-        if done >= total:
-            self.before += done
 
 
 def reporter() -> Tell:
