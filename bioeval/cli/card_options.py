@@ -163,11 +163,26 @@ def resolve(protocol: str, scores: Scores, card_options: Mapping[str, Any]) -> s
 def _changed(card: Protocol, name: str, value: Any) -> Protocol:
     """Return the card with an option's value; raise UsageError where the option has no effect."""
     if name == "target":
-        return _with_rule(card, value)
+        from bioeval.counting.threshold_rules import Rule
+        from bioeval.protocol.card import Decision
+
+        rule = Rule.parse(value, "target")
+        if card.partition is None or card.partition.by == "gallery-folds":
+            raise click.UsageError(
+                f"--target {value} needs a part to choose a threshold on: --train 0.5, or "
+                "--protocol course-kfold. For the rates at thresholds of your own give "
+                f"--thresholds T,T; bioeval threshold FILE --target {value} chooses one on all "
+                "data and tries it on other people"
+            )
+        number = rule.values if rule.name == "cost" else next(iter(rule.values), None)
+        key = {"cost": "cost", "fixed": "value", "far": "far", "frr": "frr"}.get(rule.name)
+        numbers: dict[str, Any] = {key: number} if key else {}
+        return replace(card, decision=Decision(rule=rule.name, **numbers))
     if name == "unenrolled" and card.partition is not None:
         card = replace(card, partition=replace(card.partition, enrolled=None))
     if name == "single_gallery":
         value = "single"
+    option_name = f"--{name.replace('_', '-')}"
     field, sections = _FIELDS[name]
     using: dict[str, Any] = {}
     for section_name in sections:
@@ -179,7 +194,7 @@ def _changed(card: Protocol, name: str, value: Any) -> Protocol:
             using[section_name] = section
     if not using:
         raise click.UsageError(
-            f"{_word_of(name)} has no effect on protocol {card.name}: it sets {field} of "
+            f"{option_name} has no effect on protocol {card.name}: it sets {field} of "
             f"[{'], ['.join(sections)}], which this protocol does not use"
         )
     for section_name, section in using.items():
@@ -191,7 +206,7 @@ def _changed(card: Protocol, name: str, value: Any) -> Protocol:
                 continue
             if name != "rank_unit":
                 raise click.UsageError(
-                    f"{_word_of(name)} {value} does not go with {other_field} = "
+                    f"{option_name} {value} does not go with {other_field} = "
                     f"{changed[other_field]} of protocol {card.name}"
                 )
             # The rule of fusion of subjects.
@@ -200,31 +215,9 @@ def _changed(card: Protocol, name: str, value: Any) -> Protocol:
     return card
 
 
-def _word_of(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
 def _holds(section: Any, only_if: tuple[str, str] | None) -> bool:
     if only_if is None:
         return True
     field, word = only_if
     value = section[field]
     return word in value if isinstance(value, tuple) else word == value
-
-
-def _with_rule(card: Protocol, target: str) -> Protocol:
-    from bioeval.counting.threshold_rules import Rule
-    from bioeval.protocol.card import Decision
-
-    rule = Rule.parse(target, "target")
-    if card.partition is None or card.partition.by == "gallery-folds":
-        raise click.UsageError(
-            f"--target {target} needs a part to choose a threshold on: --train 0.5, or --protocol "
-            "course-kfold. For the rates at thresholds of your own give --thresholds T,T; "
-            f"bioeval threshold FILE --target {target} chooses one on all data and tries it on "
-            "other people"
-        )
-    field = {"cost": "cost", "fixed": "value", "far": "far", "frr": "frr"}.get(rule.name)
-    value: Any = rule.values if field == "cost" else next(iter(rule.values), None)
-    fields = {field: value} if field else {}
-    return replace(card, decision=Decision(rule=rule.name, **fields))

@@ -6,10 +6,10 @@ import os
 import shlex
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -43,41 +43,6 @@ _READ = (
 )
 _USE = ("attempts", "enrol", "templates", "fusion")
 _INTERVAL = ("confidence", "replicates", "random_state", "unit")
-
-
-class System(NamedTuple):
-    """The scores of a file as they were read and in use."""
-
-    as_read: Scores
-    in_use: Scores
-
-
-@dataclass(frozen=True, kw_only=True)
-class Extras:
-    """Additions of a command to its result.
-
-    Attributes
-    ----------
-    records : dict
-        Further lists of rows of the JSON by key; each is a file of CSV, too.
-    lines : sequence of Text
-        Lines below the table.
-    draw : callable, optional
-        Draws into a folder in place of the plots of the result.
-    name : str
-        The name of the result on a page; by default its system, or the first file.
-    page
-        Results that a page shows in place of the result.
-    """
-
-    records: Mapping[str, list[dict[str, Any]]] = field(default_factory=dict)
-    lines: Sequence[Text] = ()
-    draw: Callable[[Path], None] | None = None
-    name: str = ""
-    page: Any = None
-
-
-NO_EXTRAS = Extras()
 
 
 class Run:
@@ -155,18 +120,27 @@ class Run:
 
         A `second` file is the labels, impostor scores or trials of the first, as it shows itself.
         """
-        return self.read_system(file, second, name).in_use
+        return self.read_system(file, second, name)[1]
 
     def read_system(
         self, file: str, second: str | None = None, name: str | None = None, **changed: Any
-    ) -> System:
-        """Return the scores of a file as they were read, too; options of reading may be changed."""
-        from bioeval.scores.formats import read_with
+    ) -> tuple[Scores, Scores]:
+        """Return the scores of a file as they were read, and in use: of the claims of a system.
+
+        Options of reading may be `changed`.
+        """
+        from bioeval.scores.formats import holds_labels, read_with, role_of_second_file
 
         self.stages(f"reading {file}")
         reading = {**self.reading, **changed}
         if second is not None:
-            role = _role_of(file, second, reading.get("format"))
+            if holds_labels(file) and holds_labels(second):
+                command = click.get_current_context().command_path
+                raise click.UsageError(
+                    f"{second} is a second system, and {command} takes one; give both to bioeval "
+                    "compare, or to bioeval report for a page"
+                )
+            role = role_of_second_file(Path(file), Path(second), reading.get("format"))
             if reading.get(role) is not None:
                 raise click.UsageError(
                     f"{second!r} is a second file, beside --{role} {reading[role]!r}"
@@ -178,7 +152,14 @@ class Run:
         if self._named or name is not None:
             scores = scores.replace(name=self.system_name(file, name or self.name_option))
         self.stages("counting")
-        return System(scores, self._in_use(scores))
+        use = self.use
+        if {"attempts", "enrol"} & use.keys() or use.get("templates") == "multi":
+            from bioeval.scores.claim_scores import claim_scores
+
+            return scores, claim_scores(scores, **{"templates": "single", **use})
+        if "fusion" in use:
+            raise click.UsageError("--fusion has no effect; it needs --templates multi")
+        return scores, scores  # a claim is one comparison
 
     def take_use(self) -> dict[str, Any]:
         """Return and forget the use of a system, unless it makes claims, which have one score."""
@@ -186,17 +167,6 @@ class Run:
             return {}
         use, self.use = self.use, {}
         return use
-
-    def _in_use(self, scores: Scores) -> Scores:
-        """Return the scores of the claims of a system; `scores` where a claim is one comparison."""
-        use = self.use
-        if not {"attempts", "enrol"} & use.keys() and use.get("templates") != "multi":
-            if "fusion" in use:
-                raise click.UsageError("--fusion has no effect; it needs --templates multi")
-            return scores
-        from bioeval.scores.claim_scores import claim_scores
-
-        return claim_scores(scores, **{"templates": "single", **use})
 
     def system_name(self, file: str, name: str | None = None) -> str:
         """Return the name of a system: `name`, or else the names of file and chosen array."""
@@ -265,28 +235,31 @@ class Run:
         """End with exit code 1 after everything is shown and written, and say why."""
         self._failures.append(reason)
 
-    def save_scores(self, scores: Scores) -> None:
-        """Write scores to the file of ``--save``, if wanted."""
-        if self.save_to is None:
-            return
-        from bioeval.scores.formats import save
-
-        self.stages(f"writing {self.save_to}")
-        save(scores, self.save_to)
-        self.remark(f"wrote {self.save_to}: {scores!r}")
-
-    def finish(self, results: Any, extras: Extras = NO_EXTRAS) -> None:
+    def finish(
+        self,
+        results: Any,
+        *,
+        records: Mapping[str, list[dict[str, Any]]] = MappingProxyType({}),
+        lines: Sequence[Text] = (),
+        draw: Callable[[Path], None] | None = None,
+        name: str = "",
+        page: Any = None,
+    ) -> None:
         """Write a result, or several by name, ask the conditions, and keep the table for printing.
 
-        JSON and CSV are those of the data frame. Without ``--verbose`` the table is a short one.
+        JSON and CSV are those of the data frame, and of further `records`; `lines` stand below the
+        table, which is a short one without ``--verbose``. `draw` draws into a folder in place of
+        the plots of the result. On a page, the result has a `name`, by default that of its system
+        or of the first file, and the results `page` are shown in its place.
         """
         import xarray as xr
 
         from bioeval.results.attributes import without_slashes
         from bioeval.showing.data import data_of
+        from bioeval.showing.rows import nodes_of
         from bioeval.showing.show import document_of
 
-        table = partial(document_of, results, in_options, extras.lines)
+        table = partial(document_of, results, in_options, lines)
         tree = results
         if isinstance(results, dict):
             nodes = without_slashes(results, "-")
@@ -298,14 +271,17 @@ class Run:
             data = data_of(results)
             for condition in self.conditions:
                 self._failures += condition.reasons(data.frame)
-            document = {**self._origin(), **data.document(), **extras.records}
+            document = {"bioeval": __version__, "file": next(iter(self.files), "")}
+            if len(self.files) > 1:
+                document["inputs"] = self.files
+            document = {**document, **data.document(), **records}
         self.refuse_outside(results.values() if isinstance(results, dict) else filter(None, [tree]))
 
         def fill(folder: Path) -> None:
             write_results(folder, tree, table(detail="all"))
-            write_csv(folder, data.tables(), extras.records)
-            if extras.draw is not None and self.formats:
-                extras.draw(folder)
+            write_csv(folder, data.tables(), records)
+            if draw is not None and self.formats:
+                draw(folder)
             elif self.formats and tree is not None:
                 self.draw(results, folder)
 
@@ -316,7 +292,12 @@ class Run:
         detail: Detail = "brief" if self.markup is None else "supported"
         self.keep(table(detail="all" if self.verbose else detail), document)
         if self.page is not None:
-            self._write_page_of(results, tree is results, extras)
+            if not name:
+                name = Path(next(iter(self.files), "")).stem
+                if tree is results:
+                    name = str(nodes_of(results)[0].dataset.attrs.get("system", "")) or name
+            title = name if isinstance(results, Shown) else ""
+            self.write_page(page or ({name: results} if tree is results else results), title=title)
 
     def refuse_outside(self, systems: Iterable[Any]) -> None:
         """End with exit code 2 if the thresholds that were given are outside all scores."""
@@ -325,22 +306,6 @@ class Run:
 
         for message in filter(None, map(outside_scores, systems)):
             self._wrong.append(in_options(sentence_about(message)))
-
-    def _origin(self) -> dict[str, Any]:
-        origin: dict[str, Any] = {"bioeval": __version__, "file": next(iter(self.files), "")}
-        if len(self.files) > 1:
-            origin["inputs"] = self.files
-        return origin
-
-    def _write_page_of(self, results: Any, is_one_result: bool, extras: Extras) -> None:
-        from bioeval.showing.rows import nodes_of
-
-        name = extras.name or Path(next(iter(self.files), "")).stem
-        if is_one_result and not extras.name:
-            name = str(nodes_of(results)[0].dataset.attrs.get("system", "")) or name
-        page = extras.page or ({name: results} if is_one_result else results)
-        title = name if isinstance(results, Shown) else ""
-        self.write_page(page, title=title)
 
     def draw(self, results: Any, folder: Path, scores: Any = ()) -> None:
         """Draw results in the formats of ``--plot-format``; remarks name the plots left out."""
@@ -366,16 +331,3 @@ class Run:
             warnings.simplefilter("always", BioevalWarning)
             report(results, self.page, **options)
         self.remark(*(f"bioeval: warning: {x.message}" for x in caught), f"wrote {self.page}")
-
-
-def _role_of(file: str, second: str, preset: str | None) -> str:
-    """Return the option that a second file stands for; refuse a second system."""
-    from bioeval.scores.formats import holds_labels, role_of_second_file
-
-    if holds_labels(file) and holds_labels(second):
-        command = click.get_current_context().command_path
-        raise click.UsageError(
-            f"{second} is a second system, and {command} takes one; give both to bioeval compare, "
-            "or to bioeval report for a page"
-        )
-    return role_of_second_file(Path(file), Path(second), preset)

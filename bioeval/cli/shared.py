@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import (
@@ -126,9 +125,10 @@ _READING = option_group(
     heading="Reading",
 )
 
-_MEMORY = option(
+_MEMORY = option_of(
+    "set_options",
     "--memory SIZE",
-    "Memory limit, beyond the memory of the program itself, such as 2GiB.",
+    str,
     name="memory_limit",
     callback=_limit_memory,
     expose_value=False,
@@ -144,21 +144,25 @@ def rates(call: str, *names: str) -> Callable[[F], F]:
     return option_group(*(option_of(call, *options[x], name=x, **several) for x in names))
 
 
+def _second_file(ctx: click.Context, param: click.Parameter, files: tuple[str, ...]) -> str | None:
+    if len(files) > 1:
+        raise click.UsageError(
+            f"{1 + len(files)} files are given, and {ctx.command_path} takes one system: a file, "
+            "and perhaps a second one, such as genuine and impostor scores, embeddings and "
+            "gallery, or scores and labels; several systems are for bioeval compare"
+        )
+    return files[0] if files else None
+
+
 #: The file of scores, and its labels, impostor scores or trials, as it shows itself.
 DATA = option_group(
     click.argument("data"),
-    click.argument("second", required=False, metavar="[FILE]"),
+    click.argument("second", nargs=-1, metavar="[FILE]", callback=_second_file),
 )
 
 #: What `bioeval run` and `bioeval report` evaluate.
 EVALUATED = option_group(
-    option(
-        "--protocol CARD",
-        "Card of what is evaluated: a name (market1501 for mAP and CMC; bioeval protocols lists "
-        "all) or a path; auto: all of verification and identification.",
-        str,
-        "auto",
-    ),
+    option_of("evaluate", "--protocol CARD", str),
     option_of("evaluate", "--thresholds T,T", NUMBERS),
     option_group(option_of("evaluate", "--n-thresholds N"), heading="Size and speed"),
 )
@@ -297,13 +301,3 @@ def shared(
         return options(call)
 
     return decorate
-
-
-def rule_of(far: float | None, name: str, rule: Any) -> Any:
-    """Return the rule of ``--far X`` if given, else `rule`, the value of the option ``--name``."""
-    if far is None:
-        return rule
-    source = click.get_current_context().get_parameter_source(name)
-    if source is ParameterSource.COMMANDLINE:
-        raise click.UsageError(f"give --far or --{name}, one of the two")
-    return f"far={far!r}"

@@ -676,7 +676,7 @@ def check_promise(
         Scores of people who had no part in choosing the threshold: a matrix with labels, or a list
         whose lines name people.
     threshold : float
-        The threshold, fixed beforehand on other data than these.
+        The threshold, fixed beforehand on other data.
     promise : str or sequence of str
         Promise to be shown: far=X or frr=X. ``"far=0.01"``, ``"frr=5%"``, or several of them; each
         rate is above 0 and below 1.

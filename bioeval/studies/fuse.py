@@ -71,7 +71,7 @@ def fuse(
         - ``"z"``: ``(s - mean) / sd``
         - ``"tanh"``: ``0.5 (tanh(0.01 (s - mean) / sd) + 1)``
     weights : mapping of str to float, optional
-        Weights for ``"weighted"``, one per system, 0 or more.
+        Weights of the rule ``"weighted"``, one per system, 0 or more.
     train : mapping of str to Scores, optional
         Scores of other people, by the same names, over which a normalisation takes its parameters.
         Without, they come from the data themselves, which is optimistic: results say so.

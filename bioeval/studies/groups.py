@@ -208,9 +208,9 @@ def by_group(
         Threshold: a number, or a rule applied to all groups together. A rule is ``"eer"``,
         ``"far=0.001"`` (the loosest threshold), ``"hter"``, ``"cost=prior,c_miss,c_fa"``.
     interval : {"auto", "people", None}
-        ``"people"``: add confidence intervals by the jackknife over the people of each group. The
-        threshold of all groups stays. ``"auto"``: add them for 20 to 1,000 people and up to ten
-        million comparisons, where they are quick.
+        Add confidence intervals by the jackknife over the people of each group. The threshold of
+        all groups stays. ``"auto"``: add them for 20 to 1,000 people and up to ten million
+        comparisons, where they are quick. None: add none.
 
     Returns
     -------

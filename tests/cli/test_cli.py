@@ -2,7 +2,6 @@
 
 import csv
 import io
-import itertools
 import json
 import os
 import re
@@ -551,30 +550,6 @@ def test_simulate(capsys):
     np.testing.assert_array_equal(scores.probe_labels, truth.probe_labels)
     assert run("simulate", "--subjects", 2, "--out", "y.npz", "--json") == 0
     assert json.loads(capsys.readouterr().out)["shape"] == [20, 20]
-
-
-@pytest.mark.slow
-def test_repeated_folds_in_one_command(capsys):
-    scores = be.simulate(12, 3, random_state=1)
-    be.save(scores, "all.npz")
-    assert run("run", "all.npz", "--folds", 4, "--repeats", 3, "--json") == 0
-    found_value = partial(value, json.loads(capsys.readouterr().out), task="verification/single")
-    expected = be.cross_evaluate(
-        scores, be.partition.SubjectKFold(4, n_repeats=3, shuffle=True, random_state=0)
-    )
-    statistics = be.aggregate(expected, ("repeat", "fold")).sel(part="test")
-    for key in ("mean", "repeats_mean", "repeats_sd"):
-        for name in ("far", "frr"):
-            mean = found_value(name, statistic=key, part="test")
-            assert mean == statistics[name].sel(statistic=key).item()
-    for repeat, fold, part in itertools.product(range(3), range(4), ("train", "test")):
-        part_of_fold = {"repeat": repeat, "fold": fold, "part": part}
-        assert all(
-            found_value(name, **part_of_fold) == expected[name].sel(part_of_fold).item()
-            for name in ("fa", "frr")
-        )
-    assert run("run", "all.npz", "--folds", 4, "--repeats", 3) == 0
-    assert "sd of repeats" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

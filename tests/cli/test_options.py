@@ -29,13 +29,13 @@ OF_COMMANDS = {"none", "sequence-jackknife", "unseen", "seen", "all"}
 
 #: Options with a text of their own, where the command takes less than the call, or something else.
 OWN_TEXT = """
-    folds frames fusion images interval name names per_query probe rank_unit repeats system
-    target templates threshold train unenrolled verbose weights
+    folds fusion interval name names per_query probe rank_unit repeats system target templates
+    train unenrolled verbose
 """
 
 #: Where a command prints and writes, and on what it runs: options that no call has.
 OF_EVERY_COMMAND = """
-    as_json fail_if force images images_root latex markdown memory_limit name no_auc out
+    as_json fail_if force images_root latex markdown memory_limit name no_auc out
     plot_formats plots report worst
 """
 

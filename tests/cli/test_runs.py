@@ -90,6 +90,8 @@ def test_what_is_said_of_the_test_of_a_difference(printed):
     ("words", "problem"),
     [
         ("run old.npz new.npz", "run takes one; give both to bioeval compare"),
+        ("run old.npz new.npz third.npz", "3 files are given, and bioeval run takes one system"),
+        ("zoo a.npz b.npz c.npz d.npz", "several systems are for bioeval compare"),
         ("compare old.npz old.npz", "'old.npz' is given twice"),
         ("threshold old.npz new.npz", "threshold takes one; give both to bioeval compare"),
         ("run s.npz --far 1/0", "expected a rate (0.01, 1% or 1/100)"),

@@ -20,6 +20,7 @@ COLUMNS = {name: np.tile(column, 2) for name, column in META.items()}
 HALF = np.arange(36) % 3 == 0
 GOM = "gom-market1501"
 PEOPLE = be.stats.IntervalMethod("people", replicates=200)
+REPEATED = be.partition.SubjectKFold(4, n_repeats=3, shuffle=True, random_state=0)
 
 
 def made(name: str) -> be.Scores:
@@ -42,7 +43,7 @@ def claimed(scores: be.Scores) -> be.Scores:
 
 
 #: Words of lines without a plot, or with an empty one.
-WITHOUT_PLOT = {"conventions", "--on", "--promise", "--as-given"}
+WITHOUT_PLOT = {"conventions", "--on", "--promise", "--as-given", "run"}
 
 #: Lines of commands, and the calls of them.
 LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
@@ -68,6 +69,9 @@ LINES: dict[str, Callable[[be.Scores, be.Scores, be.Scores], Any]] = {
     "gom c.npz --as-given": lambda a, b, c: be.gom(c, convention=GOM, scaled=False),
     "groups a.npz --by sex --threshold far=0.2 --interval people": lambda a, b, c: be.by_group(
         a, "sex", threshold="far=0.2", interval="people"
+    ),
+    "run a.npz --folds 4 --repeats 3 --templates single": lambda a, b, c: xr.DataTree.from_dict(
+        {"verification/single": be.cross_evaluate(a, REPEATED)}
     ),
     "threshold a.npz --target far=0.1 --folds 3 --repeats 2": lambda a, b, c: be.study_threshold(
         a, "far=0.1", folds=3, repeats=2

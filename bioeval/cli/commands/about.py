@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from bioeval.cli.shared import shared
 
 if TYPE_CHECKING:
     from bioeval.cli.running import Run
-    from bioeval.protocol.card import Protocol
 
 
 #: The files of scores, and the systems that compared the faces.
@@ -104,7 +103,10 @@ def protocols_command(run: Run, toml: bool, card: str | None = None) -> None:
     bioeval protocols
     bioeval protocols course-all-vs-all
     """
+    from bioeval.protocol.explanation import explain
     from bioeval.protocol.loading import available, load
+    from bioeval.showing.terminal import TerminalDocument
+    from bioeval.showing.text import Column, Section, Table
 
     if run.markup and card is not None:
         raise click.UsageError(f"--{run.markup} is for the table of all cards, without CARD")
@@ -112,27 +114,16 @@ def protocols_command(run: Run, toml: bool, card: str | None = None) -> None:
         raise click.UsageError("--toml needs one CARD, and no --json")
     cards = list(map(load, available() if card is None else [card]))
     if card is None:
-        run.keep(_listed(cards), [one.as_tables() for one in cards])
+        columns = Column("protocol", "protocol"), Column("layout", "layout"), Column("title")
+        table = Table("protocols", columns, [(x.name, x.layout, x.title) for x in cards])
+        listed = TerminalDocument(Section("protocols", "", (table,)))
+        run.keep(listed, [x.as_tables() for x in cards])
+    elif toml:
+        run.keep(cards[0].to_toml(), cards[0].as_tables())
     else:
-        text = cards[0].to_toml() if toml else _explained(cards[0])
-        run.keep(text, cards[0].as_tables())
-
-
-def _explained(card: Protocol) -> str:
-    from bioeval.protocol.explanation import explain
-
-    # Lines longer than usual would be hard to read, however wide the terminal.
-    width = min(terminal_width(), 92)
-    return explain(card, max(width, _LEAST_WIDTH)).rstrip("\n") + "\n"
-
-
-def _listed(cards: list[Any]) -> Any:
-    from bioeval.showing.terminal import TerminalDocument
-    from bioeval.showing.text import Column, Section, Table
-
-    columns = Column("protocol", "protocol"), Column("layout", "layout"), Column("title")
-    rows = [(card.name, card.layout, card.title) for card in cards]
-    return TerminalDocument(Section("protocols", "", (Table("protocols", columns, rows),)))
+        # Lines longer than usual would be hard to read, however wide the terminal.
+        width = max(min(terminal_width(), 92), _LEAST_WIDTH)
+        run.keep(explain(cards[0], width).rstrip("\n") + "\n", cards[0].as_tables())
 
 
 @option("--json", "Print one JSON document.", bool, name="as_json")
@@ -157,7 +148,7 @@ def info_command(as_json: bool) -> None:
         except PackageNotFoundError:
             versions[name] = ""
     versions.pop(distribution(), None)  # extras that name other extras
-    document = {
+    document: dict[str, Any] = {
         "bioeval": __version__,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
         "system": f"{platform.platform()}, {os.cpu_count()} processors",
@@ -165,15 +156,9 @@ def info_command(as_json: bool) -> None:
     }
     if as_json:
         show_json(document)
-    else:
-        put("\n".join(_lines(document)) + "\n")
-
-
-def _lines(document: dict[str, Any]) -> Iterator[str]:
-    yield f"bioeval {document['bioeval']}, Python {document['python']}"
-    yield document["system"]
-    versions = document["packages"]
-    installed = [f"{name} {version}" for name, version in versions.items() if version]
-    yield f"packages: {', '.join(installed)}"
-    if missing := [name for name, version in versions.items() if not version]:
-        yield f"not installed: {', '.join(missing)}"
+        return
+    put(f"bioeval {__version__}, Python {document['python']}\n{document['system']}\n")
+    installed = [f"{name} {number}" for name, number in versions.items() if number]
+    put(f"packages: {', '.join(installed)}\n")
+    if missing := [name for name, number in versions.items() if not number]:
+        put(f"not installed: {', '.join(missing)}\n")

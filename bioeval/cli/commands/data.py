@@ -163,13 +163,12 @@ def check_command(run: Run, data: str, second: str | None = None, **options: Any
     The exit code is 1 if an error is found that makes results misleading, or by --fail-if, as
     "warnings > 0" or "count@check=zero-distance > 0"; 0 otherwise.
     """
-    from bioeval.cli.running import Extras
     from bioeval.studies.check import check_data
 
     scores, claims = run.read_system(data, second)
     run.stages("looking")
     checked = check_data(scores, claims=None if claims is scores else claims, **options)
-    run.finish(checked, Extras(name=str(scores.name)))
+    run.finish(checked, name=str(scores.name))
     if checked.misleads:
         run.fail("an error in the data makes results misleading")
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +12,7 @@ from bioeval.base.errors import BioevalError, DataError, counted
 from bioeval.cli.arguments import SCORE, at_least
 from bioeval.cli.command import in_options, option, option_group
 from bioeval.cli.commands.threshold import fail_if_refuted
-from bioeval.cli.shared import (
-    ASSURE,
-    EVALUATED,
-    rates,
-    shared,
-)
+from bioeval.cli.shared import ASSURE, EVALUATED, rates, shared
 from bioeval.cli.signatures import option_of
 from bioeval.cli.undefined import require_rates
 
@@ -28,11 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli.running import Run
-    from bioeval.page.threshold import PageThreshold
     from bioeval.scores.matrix import Scores
-
-# The kind of file that results are read from.
-_RESULTS = "results of a command of bioeval"
 
 #: Options of what a page has besides the evaluation; some need scores, some show images.
 _FURTHER = ("check", "probe", "folds", "assure", "worst", "zoo", "promise")
@@ -67,12 +55,8 @@ _WITH_IMAGES = ("worst", "probe")
 )
 @option_group(
     option("--force", "Replace HTML if it exists.", bool),
-    option("--title TEXT", "Title of the page.  [names of the systems]", str, ""),
-    option(
-        "--images NAME",
-        "Metadata column of the image files; the page shows pictures of the worst pairs and of "
-        "explained rows. The faces of `bioeval example faces` are shown without it.",
-    ),
+    option_of("report", "--title TEXT", more=".  [names of the systems]"),
+    option_of("report", "--images NAME"),
     option(
         "--images-root DIR",
         "Folder of the image files; files outside of it are not read.  [the folder of DATA]",
@@ -101,66 +85,72 @@ def report_command(
     The page has the answer, the rates at a threshold, the DET and the worst pairs; folded, the
     tables of all results, plots, and the origin of the page.
     """
-    import xarray as xr
-
-    from bioeval.base.files import unchanged
     from bioeval.page.threshold import NOT_SHARED, PageResults, doubts_of_systems
     from bioeval.scores.alignment import differences
-    from bioeval.scores.formats.tables import existing_file, guarded
     from bioeval.showing.numbers import written
     from bioeval.showing.rows import with_asked_thresholds
 
+    # What the options need: another option, or scores.
+    further = {name: options.pop(name, None) for name in _FURTHER}
+    saved = [
+        x for x in data if Path(x).suffix.lower() == ".nc" or (Path(x) / "results.nc").is_file()
+    ]
+    needing_scores = list(filter(further.get, _OF_SCORES))
     if len(names) > len(data):
         raise click.UsageError(f"{counted(len(names), 'names')} for {counted(len(data), 'files')}")
-    requested = {name: options.pop(name, None) for name in _FURTHER}
-    _require_consistent(data, threshold, requested, gives_images=bool(images or images_root))
+    if threshold is None and further["promise"]:
+        raise DataError("--promise needs the threshold that it is about: --threshold T")
+    if threshold is not None and further["assure"] is not None:
+        raise click.UsageError("--assure chooses a threshold: leave it out, or --threshold")
+    # The worst pairs of saved results may have images.
+    if (images or images_root) and not saved and not any(map(further.get, _WITH_IMAGES)):
+        raise click.UsageError("--images needs --worst N or --explain")
+    if saved and needing_scores:
+        text = f"`{needing_scores[0]}` needs scores; {saved[0]} holds results"
+        raise click.UsageError(in_options(text))
     if images_root is not None and not Path(images_root).is_dir():
         raise DataError(
             f"{images_root}: no such folder; --images-root expects the folder of the images"
         )
-    systems: dict[str, _SystemOfPage] = {}
-    saved_results: list[Any] = []
-    for i, (file, name) in enumerate(zip(data, _names(data, names), strict=True)):
-        if _is_saved(file):
+
+    # All files are read before anything is counted.
+    stems = [Path(file).stem for file in data]
+    distinct = [y if stems.count(y) == 1 else x for x, y in zip(data, stems, strict=True)]
+    systems: dict[str, tuple[Scores, Scores]] = {}
+    contents: list[Any] = []  # of the page, besides the evaluated systems
+    for i, file in enumerate(data):
+        name = names[i] if i < len(names) else distinct[i]
+        if file in saved:
             run.files.append(file)
-            path = Path(file)
-            path = path / "results.nc" if path.is_dir() else path
-            with unchanged():
-                existing_file(path, _RESULTS)
-                # Numbers of days or seconds stay numbers: some versions of xarray convert them.
-                with (
-                    guarded(path, expected=_RESULTS),
-                    xr.open_datatree(path, engine="h5netcdf", decode_timedelta=False) as opened,
-                ):
-                    tree = opened.load()
+            results = _saved_results(Path(file))
             # Without a name of the user, the results themselves name their system.
-            saved_results.append({name: tree} if i < len(names) else tree)
-        else:
-            as_read, in_use = run.read_system(file, name=name)
-            if images and as_read.layout != "pairs":
-                columns = [*dict.fromkeys([*as_read.probe_meta, *as_read.gallery_meta])]
-                if images not in columns:
-                    have = f"it has {', '.join(columns)}" if columns else "it has none"
-                    raise DataError(
-                        f"{as_read.name}: no metadata column {images!r} of images; {have}"
-                    )
-            systems[str(as_read.name)] = _SystemOfPage(run, as_read, in_use, options, requested)
-    rows: list[Any] = []
+            contents.append({name: results} if i < len(names) else results)
+            continue
+        as_read, in_use = run.read_system(file, name=name)
+        if images and as_read.layout != "pairs":
+            columns = [*dict.fromkeys([*as_read.probe_meta, *as_read.gallery_meta])]
+            if images not in columns:
+                have = f"it has {', '.join(columns)}" if columns else "it has none"
+                raise DataError(f"{as_read.name}: no metadata column {images!r} of images; {have}")
+        systems[str(as_read.name)] = as_read, in_use
+
     evaluated: dict[str, Any] = {}
-    for name, system in systems.items():
-        evaluated[name], rows_of_system = system.results(threshold)
-        rows += rows_of_system
+    under_card: dict[str, Scores] = {}
+    for name, (as_read, in_use) in systems.items():
+        evaluated[name], under_card[name], rows = _evaluated(
+            run, as_read, in_use, threshold, options, further
+        )
+        contents += rows
     if threshold is not None:
         run.refuse_outside(with_asked_thresholds(x, [threshold]) for x in evaluated.values())
     if len(systems) > 1:
-        not_shared = differences({name: system.in_use for name, system in systems.items()})
+        not_shared = differences({name: in_use for name, (_, in_use) in systems.items()})
         for name, text in not_shared.items():
             for node in evaluated[name].leaves:
                 node.attrs[NOT_SHARED] = text
-        if not saved_results:
-            under_card = {name: system.under_card for name, system in systems.items()}
-            evaluated |= _comparison(under_card, options, run)
-    contents = [evaluated, *saved_results, *rows]
+        if not saved:
+            evaluated |= _comparison(run, under_card, options)
+    contents.insert(0, evaluated)
     doubts = map(written, doubts_of_systems(PageResults.collected(contents).nodes))
     run.remark(*(f"bioeval: warning: {line}" for line in doubts))
     folder = Path(data[0]).parent if images_root is None else Path(images_root)
@@ -168,154 +158,127 @@ def report_command(
     run.write_page(contents, threshold=threshold, title=title, **of_images)
 
 
-def _require_consistent(
-    data: tuple[str, ...],
+def _saved_results(path: Path) -> xr.DataTree:
+    """Return the results that a command wrote into a folder, or into a file."""
+    import xarray as xr
+
+    from bioeval.base.files import unchanged
+    from bioeval.scores.formats.tables import existing_file, guarded
+
+    expected = "results of a command of bioeval"
+    path = path / "results.nc" if path.is_dir() else path
+    with unchanged():
+        existing_file(path, expected)
+        # Numbers of days or seconds stay numbers: some versions of xarray convert them.
+        with (
+            guarded(path, expected=expected),
+            xr.open_datatree(path, engine="h5netcdf", decode_timedelta=False) as opened,
+        ):
+            return opened.load()
+
+
+def _evaluated(
+    run: Run,
+    as_read: Scores,
+    scores: Scores,
     threshold: float | None,
-    requested: Mapping[str, Any],
-    *,
-    gives_images: bool,
-) -> None:
-    """Raise the error of an option that lacks another option, or the data that it needs."""
-    if threshold is None and requested["promise"]:
-        raise DataError("--promise needs the threshold that it is about: --threshold T")
-    if threshold is not None and requested["assure"] is not None:
-        raise click.UsageError("--assure chooses a threshold: leave it out, or --threshold")
-    saved = list(filter(_is_saved, data))  # their worst pairs may have images
-    if gives_images and not saved and not any(map(requested.get, _WITH_IMAGES)):
-        raise click.UsageError("--images needs --worst N or --explain")
-    needing_scores = list(filter(requested.get, _OF_SCORES))
-    if saved and needing_scores:
-        text = f"`{needing_scores[0]}` needs scores; {saved[0]} holds results"
-        raise click.UsageError(in_options(text))
+    options: Mapping[str, Any],
+    further: Mapping[str, Any],
+) -> tuple[xr.DataTree, Scores, list[dict[str, Any]]]:
+    """Return the results of a system for a page, its scores under the card, and rows and checks.
 
+    `scores` are those of its claims; `options` are of the evaluation, `further` of what the page
+    has besides.
+    """
+    import numpy as np
+    import xarray as xr
 
-@dataclass(frozen=True)
-class _SystemOfPage:
-    """A system whose scores are evaluated for a page."""
+    from bioeval.evaluation import evaluate
+    from bioeval.page.threshold import PageThreshold
+    from bioeval.showing.numbers import written
+    from bioeval.showing.text import threshold_of
+    from bioeval.tasks.card_scores import compared, resolve_card
 
-    run: Run
-    as_read: Scores
-    in_use: Scores  # the scores of its claims
-    options: Mapping[str, Any]  # options of the evaluation
-    requested: Mapping[str, Any]  # the values of `_FURTHER`
+    protocol, seed = options["protocol"], run.settings["random_state"]
+    run.stages("counting")
+    card = resolve_card(scores, protocol)
+    method = options.get("interval")
+    limits = None
+    if method != "none" and (method or not card.has_folds):
+        limits = run.interval_for(scores, method)
 
-    @cached_property
-    def under_card(self) -> Scores:
-        from bioeval.tasks.card_scores import compared
-
-        scores = self.in_use
-        return scores if scores.layout == "top-k" else compared(scores, self.options["protocol"])
-
-    def results(self, threshold: float | None) -> tuple[xr.DataTree, list[dict[str, Any]]]:
-        """Return the results for a page at a threshold, and rows and checks by name."""
-        from bioeval.page.threshold import PageThreshold
-        from bioeval.showing.numbers import written
-        from bioeval.showing.text import threshold_of
-
-        tree = self._evaluated([] if threshold is None else [threshold])
-        opens = None
-        if threshold is not None or "verification" in tree.children:
-            opens = PageThreshold.from_results(tree, threshold)
-        if threshold is not None:
-            further = self._checked_promise(threshold)
-        else:
-            further = self._threshold_study(opens)
-            assured = math.nan
-            if "threshold_study" in further:
-                assured = float(further["threshold_study"].get("assured_threshold", math.nan))
-            if math.isfinite(assured):
-                # The assured threshold is the answer of the page: its rates are counted, too. The
-                # further results are at the number that is printed, which decides alike.
-                tree = self._evaluated([assured])
-                exact = threshold_of(further["threshold_study"].to_dataset(), "assured_threshold")
-                opens = PageThreshold(exact, written(exact))
-        rule = None if opens is None else opens.rule
-        results: dict[str, xr.Dataset] = {}
-        if self.requested["worst"] is not None:
-            from bioeval.studies.worst_pairs import worst_pairs
-
-            self.run.stages("listing the worst pairs")
-            results["worst_pairs"] = worst_pairs(self.under_card, self.requested["worst"])
-        if self.requested["zoo"]:
-            from bioeval.studies.zoo import zoo
-
-            self.run.stages("evaluating each subject")
-            seed = self.run.settings["random_state"]
-            results["zoo"] = zoo(self.under_card, threshold=rule or "eer", random_state=seed)
-        further |= results
-        return _with(tree, further), list(self._check_and_explanations(rule))
-
-    def _evaluated(self, extra_thresholds: list[float]) -> xr.DataTree:
-        from bioeval.evaluation import evaluate
-        from bioeval.tasks.card_scores import resolve_card
-
-        options = {"interval": None, **self.options}
-        protocol = options.pop("protocol")
-        method = options.pop("interval")
-        self.run.stages("counting")
-        limits = None
-        if method != "none" and (method or not resolve_card(self.in_use, protocol).has_folds):
-            limits = self.run.interval_for(self.in_use, method)
-        options |= {"interval": limits, "extra_thresholds": extra_thresholds}
-        tree = evaluate(self.in_use, protocol, **options)
-        require_rates(tree, self.in_use, protocol, "thresholds" in options)
+    def evaluated(extra_thresholds: list[float]) -> xr.DataTree:
+        run.stages("counting")
+        settings = {**options, "interval": limits, "extra_thresholds": extra_thresholds}
+        tree = evaluate(scores, **settings)
+        require_rates(tree, scores, protocol, "thresholds" in options)
         return tree
 
-    def _checked_promise(self, threshold: float) -> dict[str, Any]:
-        if not self.requested["promise"]:
-            return {}
+    tree = evaluated([] if threshold is None else [threshold])
+    under_card = scores if scores.layout == "top-k" else compared(scores, card)
+    opens = None  # the threshold of the page
+    if threshold is not None or "verification" in tree.children:
+        opens = PageThreshold.from_results(tree, threshold)
+    added: dict[str, Any] = {}
+    if threshold is not None and further["promise"]:
         from bioeval.studies.assurance import check_promise
 
-        self.run.stages("checking the promise")
-        settings = {name: self.run.settings[name] for name in ("confidence", "unit")}
-        checked = check_promise(self.under_card, threshold, self.requested["promise"], **settings)
-        fail_if_refuted(self.run, checked)
-        return {"promise": checked}
-
-    def _threshold_study(self, opens: PageThreshold | None) -> dict[str, Any]:
-        """Return the study of the rule behind the threshold of the page, by its name.
-
-        Empty without folds, without such a threshold, or if the study fails and no threshold is
-        to be assured; the page says then that the rates of new people were not estimated.
-        """
-        scores = self.under_card
-        folds = self.requested["folds"]
-        assure = self.requested["assure"]
-        if folds <= 1 or opens is None:
-            return {}
+        run.stages("checking the promise")
+        settings = {name: run.settings[name] for name in ("confidence", "unit")}
+        added["promise"] = check_promise(under_card, threshold, further["promise"], **settings)
+        fail_if_refuted(run, added["promise"])
+    elif threshold is None and opens is not None and further["folds"] > 1:
         from bioeval.studies.threshold_study import study_threshold
 
-        self.run.stages("trying the threshold on other people")
-        folds = None if scores.layout == "pairs" else folds
-        settings: dict[str, Any] = {"folds": folds, "assure": assure}
-        settings["random_state"] = self.run.settings["random_state"]
+        run.stages("trying the threshold on other people")
+        folds = None if scores.layout == "pairs" else further["folds"]
+        of_study = {"folds": folds, "assure": further["assure"], "random_state": seed}
         try:
-            return {"threshold_study": study_threshold(scores, opens.rule, **settings)}
+            study = added["threshold_study"] = study_threshold(under_card, opens.rule, **of_study)
         except BioevalError:
-            if assure is not None:
+            # The page says that the rates of new people were not estimated.
+            if further["assure"] is not None:
                 raise
-        return {}
+        else:
+            found = study.to_dataset()
+            if "assured_threshold" in found and np.isfinite(found["assured_threshold"]):
+                # The assured threshold is the answer of the page: its rates are counted, too. The
+                # further results are at the number that is printed, which decides alike.
+                tree = evaluated([float(found["assured_threshold"])])
+                exact = threshold_of(found, "assured_threshold")
+                opens = PageThreshold(exact, written(exact))
+    rule = None if opens is None else opens.rule
+    if further["worst"] is not None:
+        from bioeval.studies.worst_pairs import worst_pairs
 
-    def _check_and_explanations(self, rule: str | None) -> Iterator[dict[str, Any]]:
-        protocol = self.options["protocol"]
-        if self.requested["check"]:
-            from bioeval.studies.check import check_data
+        run.stages("listing the worst pairs")
+        added["worst_pairs"] = worst_pairs(under_card, further["worst"])
+    if further["zoo"]:
+        from bioeval.studies.zoo import zoo
 
-            self.run.stages("checking the data")
-            far_targets = self.options.get("far_targets")
-            claims = self.in_use if self.in_use.claims else None
-            checked = check_data(self.as_read, protocol, far_targets=far_targets, claims=claims)
-            yield {"": checked}
-        for probe in self.requested["probe"] or ():
-            from bioeval.studies.explain import explain
+        run.stages("evaluating each subject")
+        added["zoo"] = zoo(under_card, threshold=rule or "eer", random_state=seed)
 
-            self.run.stages(f"explaining {probe}")
-            row = explain(self.in_use, probe, threshold=rule, protocol=protocol)
-            yield {f"{self.in_use.name}, probe {probe}": row}
+    rows: list[dict[str, Any]] = []
+    if further["check"]:
+        from bioeval.studies.check import check_data
+
+        run.stages("checking the data")
+        far_targets = options.get("far_targets")
+        claims = scores if scores.claims else None
+        rows.append({"": check_data(as_read, protocol, far_targets=far_targets, claims=claims)})
+    for probe in further["probe"] or ():
+        from bioeval.studies.explain import explain
+
+        run.stages(f"explaining {probe}")
+        row = explain(scores, probe, threshold=rule, protocol=protocol)
+        rows.append({f"{scores.name}, probe {probe}": row})
+    nodes = {k: x if isinstance(x, xr.DataTree) else xr.DataTree(x) for k, x in added.items()}
+    return tree.assign(nodes), under_card, rows
 
 
 def _comparison(
-    systems: Mapping[str, Scores], options: Mapping[str, Any], run: Run
+    run: Run, systems: Mapping[str, Scores], options: Mapping[str, Any]
 ) -> dict[str, xr.Dataset]:
     """Return the comparison of the systems by its name.
 
@@ -329,29 +292,11 @@ def _comparison(
     card = resolve_card(next(iter(systems.values())), options["protocol"])
     if {*card.tasks} == {"gom"}:
         return {}
-    protocol = card if card.reid is not None else None
     try:
         run.stages("comparing the systems")
+        protocol = card if card.reid is not None else None
         limits = run.interval("people")
         compared = compare(systems, protocol=protocol, interval=limits, **targets)
-        return {f"{len(systems)} systems": compared}
     except BioevalError:
         return {}
-
-
-def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
-    stems = [Path(file).stem for file in data]
-    names = [y if stems.count(y) == 1 else x for x, y in zip(data, stems, strict=True)]
-    return [*given, *names[len(given) :]]
-
-
-def _is_saved(file: str) -> bool:
-    """Whether a file, or the folder of a command, has saved results, and no scores."""
-    path = Path(file)
-    return path.suffix.lower() == ".nc" or (path / "results.nc").is_file()
-
-
-def _with(results: xr.DataTree, further: Mapping[str, Any]) -> xr.DataTree:
-    tree = type(results)
-    nodes = {name: x if isinstance(x, tree) else tree(x) for name, x in further.items()}
-    return results.assign(nodes)
+    return {f"{len(systems)} systems": compared}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,10 +74,10 @@ def _connect(ctx: click.Context, param: click.Parameter, address: str | None) ->
 @TRIES_AND_ENROLMENT
 @shared(interval=True, plots=True, fails=("frr_at_far=1% > 20%",))
 @option_group(
-    option(
+    option_of(
+        "set_options",
         "--cluster ADDRESS",
-        "Count large matrices, and embeddings, on the workers of this scheduler of "
-        "dask.distributed, such as tcp://10.0.0.5:8786.",
+        more=". The address is its scheduler's, such as tcp://10.0.0.5:8786.",
         name="client",
         callback=_connect,
         expose_value=False,
@@ -109,7 +108,6 @@ def run_command(
     """
     import xarray as xr
 
-    from bioeval.cli.running import Extras
     from bioeval.counting.thresholds import check_thresholds
     from bioeval.evaluation import evaluate
     from bioeval.results.failures import with_failures
@@ -155,7 +153,7 @@ def run_command(
         from bioeval.studies.worst_pairs import worst_pairs
 
         run.stages("listing the worst pairs")
-        listed = worst_pairs(compared(as_read, card), worst)
+        listed = worst_pairs(compared(as_read, resolved), worst)
         tree = tree.assign(worst_pairs=xr.DataTree(listed))
 
     findings = _findings(as_read, protocol)
@@ -166,8 +164,15 @@ def run_command(
         queries = records["queries"] = _queries(tree["reid"].to_dataset(), scores)
         words = (f"{x['query']} ({x.get('template', x['label'])})" for x in queries[:_WORST])
         lines.append(f"Worst queries (rows, from 0): {', '.join(words)}")
-    draw = partial(_draw, run, tree, scores, card)
-    run.finish(tree, Extras(records=records, lines=lines, draw=draw))
+
+    def draw(folder: Path) -> None:
+        from bioeval.tasks.plotted_scores import plotted
+
+        # Plots show the scores that the card keeps, as the results do.
+        kept = scores if scores.layout == "top-k" else compared(scores, resolved)
+        run.draw(tree, folder, plotted(kept))
+
+    run.finish(tree, records=records, lines=lines, draw=draw)
 
 
 def _lines_of(findings: list[Finding]) -> Iterator[str]:
@@ -208,12 +213,3 @@ def _findings(scores: Scores, protocol: str) -> list[Finding]:
     findings = checked.with_severity("error", "warning", "note")
     codes = sampled_codes(scores)
     return findings if codes.severity == "ok" else [*findings, codes]
-
-
-def _draw(run: Run, tree: xr.DataTree, scores: Scores, card: Any, folder: Path) -> None:
-    from bioeval.tasks.card_scores import kept_by_studies, resolve_card
-    from bioeval.tasks.plotted_scores import plotted
-
-    if scores.layout != "top-k":  # the results are of the scores that the card keeps
-        scores = kept_by_studies(scores, resolve_card(scores, card))
-    run.draw(tree, folder, plotted(scores))

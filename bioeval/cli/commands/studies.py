@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @DATA
-@option("--probe N|NAME", "Row: its position, from 0, or the name of its template.", required=True)
+@option_of("explain", "--probe N|NAME", str, required=True)
 @option_of("explain", "--threshold T|RULE", THRESHOLD)
 @option_of("explain", "--protocol CARD", str)
 @shared(use=True)
@@ -42,11 +42,10 @@ def explain_command(
     impostor), what is accepted at the threshold, and the counter of each task that a comparison
     adds to. Below it stands what the row adds to each task.
     """
-    from bioeval.cli.running import Extras
     from bioeval.studies.explain import explain
 
     scores = run.read(data, second)
-    run.finish(explain(scores, probe, **options), Extras(name=str(scores.name)))
+    run.finish(explain(scores, probe, **options), name=str(scores.name))
 
 
 @DATA
@@ -74,11 +73,12 @@ def zoo_command(run: Run, data: str, second: str | None = None, **options: Any) 
 @DATA
 @option_of("by_group", "--by COLUMN", name="group", required=True)
 @option_of("by_group", "--threshold T|RULE", THRESHOLD)
-@option(
+@option_of(
+    "by_group",
     "--interval METHOD",
-    "Add confidence intervals by the jackknife over the people of each group; by default for 20 to "
-    "1,000 people.",
     ["people", "none"],
+    default=None,
+    more="; by default for 20 to 1,000 people.",
 )
 @shared(use=True, interval=True, plots=True, fails=("frr@group=all > 10%",))
 def groups_command(
@@ -172,7 +172,7 @@ def conventions_command(run: Run, data: str, second: str | None = None, **option
 @option_of("gom", "--variant")
 @option_of("gom", "--thresholds T,T", NUMBERS)
 @option_of("gom", "--max-rank N")
-@option_of("gom", "--interval METHOD", ["people", "subject-bootstrap", "wilson", "clopper-pearson"])
+@option_of("gom", "--interval METHOD")
 @shared(interval=True, plots=True, names=True, fails=("mean_ap < 50%",))
 def gom_command(
     run: Run,
@@ -205,10 +205,11 @@ def gom_command(
 @click.argument("truth")
 @click.argument("results", nargs=-1, required=True, metavar="RESULT...")
 @option_of("tracking", "--iou X")
-@option(
+@option_of(
+    "tracking",
     "--frames N|NAME=N",
-    "Number of frames (of a sequence NAME).  [of seqinfo.ini]",
     ENTRIES,
+    more=": N, or NAME=N; by default that of seqinfo.ini.",
     multiple=True,
     callback=joined_entries,
 )
@@ -238,7 +239,6 @@ def tracking_command(
     have <sequence>.txt, or data/<sequence>.txt. Counts are added over sequences. Several trackers
     are ranked, with intervals of their differences over the sequences that all of them have.
     """
-    from bioeval.cli.running import Extras
     from bioeval.studies.tracking import tracking
 
     options["frames"] = _lengths(frames)
@@ -253,11 +253,11 @@ def tracking_command(
         trackers = dict(zip(run.names(results), results, strict=True))
         limits = run.interval("sequence-jackknife")
         dataset = tracking(truth, trackers, interval=limits, **options)
-        run.finish(dataset, Extras(name=name))
+        run.finish(dataset, name=name)
         return
     del run.settings["random_state"]  # a jackknife has none
     dataset = tracking(truth, results[0], interval=run.interval(interval), **options)
-    run.finish(dataset, Extras(name=name))
+    run.finish(dataset, name=name)
 
 
 def _lengths(frames: dict[str, str]) -> int | dict[str, int] | None:

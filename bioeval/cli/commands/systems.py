@@ -43,7 +43,6 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     such as the best of several epochs, looks better than it is: choose it on other people. Where
     the last of DATA is a list of trials without scores, it has the trials of all systems.
     """
-    from bioeval.cli.running import Extras
     from bioeval.evaluation import evaluate
     from bioeval.scores.formats.layouts import lists_trials
     from bioeval.studies.compare import compare
@@ -60,37 +59,24 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     protocol = options.get("protocol", "auto")
     values = [comparison[x] for x in comparison if f"{x}_difference" in comparison]
     require_defined(values, (read() for read in systems.values()), protocol)
-    draw = None
+    evaluated: Mapping[str, xr.DataTree] = {}
     if run.formats:
         evaluated = {name: evaluate(read(), protocol) for name, read in systems.items()}
-        draw = partial(_draw, run, comparison, evaluated)
     if "measures" in options:
         comparison = comparison.assign_attrs(measures=" ".join(options["measures"]))
-    run.finish(comparison, Extras(draw=draw, name=f"{len(systems)} systems"))
 
+    def draw(folder: Path) -> None:
+        run.draw(comparison, folder)
+        run.draw(evaluated, folder)
 
-def _draw(
-    run: Run, comparison: xr.Dataset, systems: Mapping[str, xr.DataTree], folder: Path
-) -> None:
-    run.draw(comparison, folder)
-    run.draw(systems, folder)
+    run.finish(comparison, draw=draw, name=f"{len(systems)} systems")
 
 
 @click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
 @option_of("fuse", "--method RULE")
 @option_of("fuse", "--normalise")
-@option(
-    "--weights NAME=W",
-    "With --method weighted: weight of a system; once per system.",
-    ENTRIES,
-    multiple=True,
-    callback=joined_entries,
-)
-@option(
-    "--train FILE",
-    "Scores of other subjects, to normalise by; once per system, in order.",
-    multiple=True,
-)
+@option_of("fuse", "--weights NAME=W", ENTRIES, multiple=True, callback=joined_entries)
+@option_of("fuse", "--train FILE", str, more="; once per system, in order.", multiple=True)
 @rates("verification", "far_targets", "frr_targets")
 @option("--out FILE", "Write the fused scores, as .npz.", name="save_to")
 @option("--force", "Replace FILE and HTML if they exist.", bool)
@@ -114,6 +100,7 @@ def fuse_command(
     """
     import warnings
 
+    from bioeval.scores.formats import save
     from bioeval.studies.fuse import fuse
     from bioeval.tasks.verification_task import verification
 
@@ -153,5 +140,8 @@ def fuse_command(
     run.stages("counting")
     datasets = {name: verification(scores, **options) for name, scores in by_name.items()}
     require_defined([ds["eer"] for ds in datasets.values()], by_name.values())
-    run.save_scores(by_name["fused"])
+    if run.save_to is not None:
+        run.stages(f"writing {run.save_to}")
+        save(by_name["fused"], run.save_to)
+        run.remark(f"wrote {run.save_to}: {by_name['fused']!r}")
     run.finish(datasets)

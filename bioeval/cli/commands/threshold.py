@@ -6,11 +6,12 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import RATE, SCORE, TARGET
 from bioeval.cli.command import option
-from bioeval.cli.shared import ASSURE, DATA, rule_of, shared
+from bioeval.cli.shared import ASSURE, DATA, shared
 from bioeval.cli.signatures import option_of
 from bioeval.cli.undefined import require_defined
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 @option_of("study_threshold", "--folds N")
 @option_of("study_threshold", "--repeats N")
 @ASSURE
-@option("--threshold T", "The threshold of --promise.", SCORE)
+@option_of("check_promise", "--threshold T", SCORE)
 @option_of("check_promise", "--promise RATE", more="; repeatable.", multiple=True)
 @option_of("study_threshold", "--rank-unit")
 @shared(use=True, interval=True, plots=True, fails=("far@part=test > 2%", "open"))
@@ -70,7 +71,11 @@ def threshold_command(
       cost=P,M,A       the least cost: P prior of a genuine attempt, M of a miss,
                        A of a false accept
     """
-    target = rule_of(far, "target", target)
+    if far is not None:
+        source = click.get_current_context().get_parameter_source("target")
+        if source is ParameterSource.COMMANDLINE:
+            raise click.UsageError("give --far or --target, one of the two")
+        target = f"far={far!r}"
     if on:
         _refuse_with("on", options, "threshold", "promise")
         from bioeval.studies.judged_threshold import judge_threshold
@@ -80,7 +85,7 @@ def threshold_command(
             raise click.UsageError(f"{trials[1]} is a third file; expected scores and their trials")
         train = run.read(data, second)
         if trials:
-            test = run.read_system(file, trials[0], trials=None).in_use
+            _, test = run.read_system(file, trials[0], trials=None)
         else:
             test = run.read(file)
         judged = judge_threshold(train, test, target, interval=run.interval_for(test, None))
@@ -140,7 +145,6 @@ def _finish_with_curves(
     import numpy as np
     import xarray as xr
 
-    from bioeval.cli.running import Extras
     from bioeval.tasks.identification import open_set
     from bioeval.tasks.verification_task import verification
 
@@ -161,4 +165,4 @@ def _finish_with_curves(
         curves = counted(thresholds=at_all)
     name = str(study.attrs["result_type"]).replace("-", "_")
     tree = xr.DataTree.from_dict({task: curves, name: study})
-    run.finish(study, Extras(page={scores.name: tree}))
+    run.finish(study, page={scores.name: tree})
