@@ -187,12 +187,8 @@ def image_of(name: str) -> np.ndarray | None:
     (64, 64)
     >>> image_of("s21/3.pgm")
     """
-    if not name.startswith(SCHEME):
-        return None
-    row = _row_of_name().get(name)
-    if row is None:
-        return None
-    return _all_faces().images[row]
+    rows = np.flatnonzero(_image_ids() == name)
+    return _all_faces().images[rows[0]] if len(rows) else None
 
 
 @functools.cache
@@ -229,11 +225,6 @@ def _descriptors() -> np.ndarray:
     descriptors = np.load(_FOLDER / "face_descriptors.npy", allow_pickle=False).astype(np.float32)
     descriptors.setflags(write=False)
     return descriptors
-
-
-@functools.cache
-def _row_of_name() -> dict[str, int]:
-    return {name: row for row, name in enumerate(_image_ids().tolist())}
 
 
 def templates_of(system: str, components: int = COMPONENTS) -> np.ndarray:

@@ -749,10 +749,30 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         side = GivenSide(Keys(), labels[0], probe_meta)
         side.join(arguments.names)
         subjects = as_subjects(side.labels, "labels", counts[0])
-        columns = as_meta(side.meta, counts[0], "probe_meta")
+        columns: Any = as_meta(side.meta, counts[0], "probe_meta")
         require_features(FeatureSide(features[0], subjects, f"{file.path}: {names[0]}"))
-        columns[""] = subjects
-        return _pairs_of_features(file, features[0], metric, columns, side.keys.names)
+        vectors, names_of_rows, people = features[0], side.keys.names, subjects
+        left_out: tuple[Message, ...] = ()
+        means = ""
+        if average := arguments.take("average", ()):
+            means = f", means by {' and '.join(average)} of {len(vectors)} embeddings"
+            averaged = average_embeddings(vectors, columns | {"": subjects}, average, "probe")
+            vectors, columns = averaged.means, averaged.columns
+            names_of_rows, people = as_names(columns[average[0]]), columns.pop("", None)
+            left_out = left_out_of(averaged.left_out, average)
+
+        def scores_at(enrolled: Any, probe: Any, genuine: Any, fold: Any) -> Scores:
+            of_pairs = None
+            if people is not None:
+                of_pairs = np.column_stack([people[probe], people[enrolled]])
+            values = EmbeddingSource(vectors, vectors, metric).pairs(enrolled, probe)
+            pairs = PairList.from_arrays(values, genuine, subjects=of_pairs, pair_folds=fold)
+            scores = Scores._of_pairs(pairs, kind="distance", nan=file.nan, name=file.path.stem)
+            return scores._with(metric=metric if isinstance(metric, str) else "")
+
+        scores = _scores_of_trials(file, people, columns, names_of_rows, scores_at)
+        origin = describe_metric(metric, vectors) + means
+        return scores._with(origin=origin, remarks=(*scores.remarks, *left_out))
     second = (None, None, None) if are_one_set else (features[1], labels[1], gallery_meta)
     return Scores._from_embeddings(
         features[0],
@@ -769,37 +789,6 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         as_read=as_read,
         titles=titles,
     )
-
-
-def _pairs_of_features(
-    file: ArrayFile, features: np.ndarray, metric: Any, columns: Meta, names: Any
-) -> Scores:
-    """Return the distances of the pairs that `trials` lists, perhaps of means by `average`.
-
-    `columns` are metadata, and the subjects, if known, as ``""``; `names` those of the templates.
-    """
-    left_out: tuple[Message, ...] = ()
-    means = ""
-    if average := file.arguments.take("average", ()):
-        means = f", means by {' and '.join(average)} of {len(features)} embeddings"
-        averaged = average_embeddings(features, columns, average, "probe")
-        features, columns = averaged.means, averaged.columns
-        names = as_names(columns[average[0]])
-        left_out = left_out_of(averaged.left_out, average)
-    subjects = columns.pop("", None)
-
-    def scores_at(enrolled: Any, probe: Any, genuine: Any, fold: Any) -> Scores:
-        people = None
-        if subjects is not None:
-            people = np.column_stack([subjects[probe], subjects[enrolled]])
-        values = EmbeddingSource(features, features, metric).pairs(enrolled, probe)
-        pairs = PairList.from_arrays(values, genuine, subjects=people, pair_folds=fold)
-        scores = Scores._of_pairs(pairs, kind="distance", nan=file.nan, name=file.path.stem)
-        return scores._with(metric=metric if isinstance(metric, str) else "")
-
-    scores = _scores_of_trials(file, subjects, columns, names, scores_at)
-    origin = describe_metric(metric, features) + means
-    return scores._with(origin=origin, remarks=(*scores.remarks, *left_out))
 
 
 # ------------------------------------------------------------------------- top-K lists
@@ -903,7 +892,7 @@ def _metadata(
     - Further columns are in the files of the labels.
     """
     is_own_layout, stated = file.is_own_layout, file.arguments.meta
-    names_in_use = RESERVED.union(_SIDES, file.used)
+    names_in_use = RESERVED.union(_SIDES, file.used, file.arguments.ignored)
     if are_one_set and not is_own_layout:
         names_in_use |= {*NAMES["camera of the gallery"]}  # a square matrix has one side
     candidates = [
@@ -919,21 +908,16 @@ def _metadata(
     array_of_column: tuple[dict[str, str], dict[str, str]] = ({}, {})  # of each side
     for name in candidates:
         side, column = side_and_column(name)
-        has_prefix = column != name
-        if has_prefix and is_own_layout:
-            file.refuse_objects(name)
         if side and are_one_set:
             same = f"probe_{column}"
             is_same = same in file.arrays and np.array_equal(file.read(name), file.read(same))
             if is_own_layout and not is_same:
                 problem = f"there are gallery metadata, {name!r}, but no gallery_labels"
                 raise fault(file.path, problem)
-        elif file.shape(name) == (counts[side or 0],):
-            if not file.arrays[name].dtype.hasobject:
-                array_of_column[side or 0][column] = name
-            elif is_own_layout and name not in file.arguments.ignored and file.is_unused_list(name):
-                file.refuse_objects(name)
-        elif is_own_layout and (has_prefix or file.is_unused_list(name)):
+        elif file.shape(name) == (counts[side or 0],) and not file.arrays[name].dtype.hasobject:
+            array_of_column[side or 0][column] = name
+        elif is_own_layout and (column != name or file.is_unused_list(name)):
+            file.refuse_objects(name)
             raise file.wrong_length(name, counts[side or 0])
 
     # Cameras under the names of other programs, and the columns that `columns` names, unless they
@@ -941,7 +925,7 @@ def _metadata(
     further: list[tuple[int, str, str]] = []
     if not is_own_layout and "camera" not in stated:
         for side, role in enumerate(("camera of queries", "camera of the gallery")):
-            array = next((x for x in NAMES[role] if x in file.arrays), None)
+            array = next((x for x in NAMES[role] if x in {*file.arrays} - names_in_use), None)
             is_side = not (side and are_one_set)
             if array and is_side and f"{PREFIXES[side]}camera" not in stated:
                 further.append((side, "camera", array))
@@ -1167,16 +1151,15 @@ def _meta_of_pairs(file: ArrayFile, pair_count: int) -> Meta:
         # A single value for a pair is that of both templates.
         by_option[word] = values if values.ndim == 2 else np.column_stack([values, values])
         file.used.add(name)
+    names_in_use = RESERVED | file.used | file.arguments.ignored
     for name in file.arrays:
-        if file.shape(name) == (pair_count, 2) and name not in RESERVED | file.used:
+        if file.shape(name) == (pair_count, 2) and name not in names_in_use:
             of_two_columns[name] = file.read(name)
             file.used.add(name)
     for probe_name in file.arrays:
         name = probe_name.removeprefix("probe_")
         names = (f"gallery_{name}", probe_name)
-        if name == probe_name or names[0] not in file.arrays or probe_name in file.used:
-            continue
-        if not RESERVED.isdisjoint(names):
+        if name == probe_name or names[0] not in file.arrays or not names_in_use.isdisjoint(names):
             continue
         wrong = [x for x in names[::-1] if file.shape(x) != (pair_count,)]
         if not wrong:

@@ -155,7 +155,7 @@ def read_labels(
         existing_file(path, "a list of names")
         further: dict[str, np.ndarray] = {}
         if path.suffix.lower() == ".csv" and names_of != "vehicleid":
-            further, column_of_names = _read_csv(path, IMAGE_COLUMNS, "names")
+            further, column_of_names = _read_csv(path, arguments, IMAGE_COLUMNS, "names")
             names = further.pop(column_of_names).tolist()
             further.pop("", None)  # the index of pandas
         else:
@@ -165,7 +165,7 @@ def read_labels(
     else:
         # The column of subjects: a chosen name, or a known one; else the only column.
         chosen = arguments.take(f"columns.{role}")
-        columns, subjects = _read_csv(path, LABEL_COLUMNS, "labels", chosen, role)
+        columns, subjects = _read_csv(path, arguments, LABEL_COLUMNS, "labels", chosen, role)
         if chosen is None:
             subjects = column_of_subjects(path, subjects, columns, role)
         if len(columns) > 1 and subjects not in (chosen, LABEL_COLUMNS[0]):
@@ -203,7 +203,12 @@ def read_labels(
 
 
 def _read_csv(
-    path: Path, known_names: Sequence[str], noun: str, chosen: str | None = None, role: str = ""
+    path: Path,
+    arguments: Arguments,
+    known_names: Sequence[str],
+    noun: str,
+    chosen: str | None = None,
+    role: str = "",
 ) -> tuple[dict[str, np.ndarray], str]:
     """Return the columns of a CSV file as text, and the chosen one, or the first known name.
 
@@ -217,7 +222,7 @@ def _read_csv(
     known: str | None = ""
     if header:
         require_names(path, head.start_line, titles)
-        title_of_name = {title.casefold(): title for title in titles}
+        title_of_name = {x.casefold(): x for x in titles if x not in arguments.ignored}
         known = next((title_of_name[x] for x in known_names if x in title_of_name), None)
         if known is None and {*titles} <= {"", _ONLY}:
             known = _ONLY
@@ -237,6 +242,8 @@ def _read_csv(
     table = head.read(every, [], names=titles, header=header, blanks=blanks, labels=labels)
     columns = {}
     for i, title in enumerate(titles):
+        if title in arguments.ignored:
+            continue
         columns[title] = text_array(table.words[i].objects().tolist(), f"{path}: {title}")
     return columns, known
 
@@ -327,7 +334,9 @@ def descriptions(
         new_name = {column: name for name, column in renamed.items()}
         meta = dict[str, dict[str, str]]()
         left_out = dict[str, str]()
-        titled = {x: i for i, x in enumerate(titles) if x and i not in column_of_role.values()}
+        unread = {"", *arguments.ignored}
+        is_read = {*column_of_role.values()}
+        titled = {x: i for i, x in enumerate(titles) if x not in unread and i not in is_read}
         for column, i in titled.items():
             value_of_name, rows = value_of_names(templates, table.words[i])
             name = new_name.get(column, column)

@@ -21,11 +21,7 @@ from bioeval.base.options import require_memory
 from bioeval.scores.arrays import Mask
 from bioeval.scores.codes import Codes
 from bioeval.scores.features import NO_FEATURES
-from bioeval.scores.formats.arrays import (
-    scores_of,
-    scores_of_array,
-    vectors_of_classes,
-)
+from bioeval.scores.formats.arrays import scores_of, scores_of_array, vectors_of_classes
 from bioeval.scores.formats.containers import Lazy, open_npy
 from bioeval.scores.formats.labels import column_of_subjects, descriptions
 from bioeval.scores.formats.layouts import (

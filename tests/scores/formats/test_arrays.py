@@ -359,11 +359,12 @@ def test_csv_labels(matrix, text, labels):
         assert "" not in scores.probe_meta
 
 
-def test_csv_metadata_can_be_renamed(matrix):
+def test_csv_metadata_can_be_renamed_or_left_out(matrix):
     (matrix.parent / "x.probe.csv").write_text("label,cam\na,1\nb,2\n")
     (matrix.parent / "x.gallery.csv").write_text("label,cam\na,1\nb,2\n")
     scores = be.load(matrix, columns={"camera": "cam"})
     assert list(scores.probe_meta) == list(scores.gallery_meta) == ["camera"]
+    assert not be.load(matrix, columns={"cam": None}).probe_meta
     with refused("no column 'camm'.*Did you mean 'cam'"):
         be.load(matrix, columns={"camera": "camm"})
 
@@ -526,6 +527,15 @@ def test_arrays_that_contradict_are_refused(tmp_path, arrays, columns, message):
         be.load(tmp_path / "x.npz", columns=columns)
     if "camera" in arrays:
         assert not be.load(tmp_path / "x.npz", columns={"camera": None}).probe_meta
+
+
+@pytest.mark.parametrize("scores", [{"scores": D, "labels": WHO}, PAIRS])
+def test_metadata_that_are_not_to_be_read_are_left_out(tmp_path, scores):
+    meta = {"probe_day": WHO, "gallery_day": WHO, "place": WHO if "labels" in scores else D[:, :2]}
+    np.savez(tmp_path / "x.npz", **scores, **meta)
+    assert {*be.load(tmp_path / "x.npz").probe_meta} == {"day", "place"}
+    for name, left in (("place", {"day"}), ("probe_day", {"place"})):
+        assert {*be.load(tmp_path / "x.npz", columns={name: None}).probe_meta} == left
 
 
 @pytest.mark.parametrize("form", ["{}.0", "0.{}_0"])

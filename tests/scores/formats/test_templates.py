@@ -198,6 +198,7 @@ def test_a_table_without_subjects_has_metadata_alone(lists, tmp_path):
 def test_columns_of_images_are_no_metadata_of_templates(tmp_path):
     table = put(tmp_path, "t.csv", IMAGES)
     assert [*load(tmp_path, ONE, labels=table).probe_meta] == ["gender"]
+    assert not load(tmp_path, ONE, labels=table, columns={"gender": None}).probe_meta
     with raises_about(be.DataError, "columns.sex"):
         load(tmp_path, ONE, subject_from="(.)", columns={"sex": "gender"})
 
