@@ -142,7 +142,7 @@ def test_lists_whose_templates_have_unknown_titles(tmp_path, form, first, second
     source = source_of(listed(A, first, second), tmp_path, form)
     columns = {"template_a": first, "template_b": second}
     with pytest.raises(
-        be.DataError, match=rf"'{first}' and '{second}' are|'{second}', .* one side"
+        be.DataError, match=rf"'{first}' and '{second}' are|'{second}' has .* one side"
     ):
         be.load(source)
     assert len(be.load(source, columns=columns).values) == int((ROW != COLUMN).sum())
