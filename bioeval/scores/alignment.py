@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 
@@ -323,21 +323,16 @@ def differences(systems: Mapping[str, Scores]) -> dict[str, str]:
 # --------------------------------------------------------------------------------------- one scale
 
 
-class Scale(NamedTuple):
-    """The scale of scores, each part in words; None where it is not known."""
-
-    kind: str
-    metric: str | None  # of embeddings; None for scores from elsewhere
-    attempts: str | None  # what is accepted or rejected; None for pairs, which a program may fuse
-    origin: str | None  # None for scores as they were read
-
-    @classmethod
-    def from_scores(cls, scores: Scores) -> Self:
-        attempts = scores.claims_title or (None if scores.layout == "pairs" else "comparisons")
-        origin = "fused scores" if scores.is_derived else None
-        if scores.metric:
-            origin = "distances of embeddings"
-        return cls(scores.kind, scores.metric or None, attempts, origin)
+def scale_of(scores: Scores) -> dict[str, str | None]:
+    """Return the parts of the scale of scores in words; None where a part is not known."""
+    origin = "fused scores" if scores.is_derived else None  # None for scores as they were read
+    return {
+        "kind": scores.kind,
+        "metric": scores.metric or None,  # of embeddings
+        # What is accepted or rejected; None for pairs, which a program may fuse.
+        "attempts": scores.claims_title or (None if scores.layout == "pairs" else "comparisons"),
+        "origin": "distances of embeddings" if scores.metric else origin,
+    }
 
 
 def require_one_scale(first: Scores, second: Scores, what: str, names: Sequence[str]) -> None:
@@ -345,9 +340,9 @@ def require_one_scale(first: Scores, second: Scores, what: str, names: Sequence[
 
     `what` is the number, such as "a threshold", and `names` are those of both sets in messages.
     """
-    for part, number, other in zip(
-        Scale._fields, Scale.from_scores(first), Scale.from_scores(second), strict=True
-    ):
+    scales = scale_of(first), scale_of(second)
+    for part in scales[0]:
+        number, other = (x[part] for x in scales)
         if number is not None and other is not None and number != other:
             raise DataError(
                 f"{names[0]} and {names[1]} are on two scales: the {part} of {names[0]} is "

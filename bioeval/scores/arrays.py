@@ -15,8 +15,7 @@ import mmap
 import os
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from enum import Enum, auto
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
@@ -90,12 +89,12 @@ def wrong_dtype(input_name: str, array: np.ndarray) -> DataError:
 def is_stored(values: Any) -> bool:
     """Whether values are an array that a library keeps in chunks."""
     library = type(values).__module__.partition(".")[0]
-    return row_source(values) is RowSource.CONTAINER or library in LIBRARIES
+    return row_source(values) == "container" or library in LIBRARIES
 
 
 def as_values(values: Any) -> Any:
     """Return a checked matrix of scores; an array stored in chunks is not read."""
-    if OPTIONS["memory_limit"] is not None and is_map_of_file(values):
+    if OPTIONS["memory_limit"] is not None:
         # The pages of a map count as memory, which reading by rows does not keep.
         values = _rows_of_map(values)
     stored = is_stored(values)
@@ -115,29 +114,22 @@ def as_values(values: Any) -> Any:
     return base if not stored or row_source(base) else StoredRows(base)
 
 
-def is_map_of_file(values: Any) -> bool:
-    """Whether a matrix is a read-only memory map, and no view or copy of one."""
-    return (
-        type(values) is np.memmap
-        and values.ndim == 2
-        and values.size > 0
-        and values.mode == "r"
-        and values.filename is not None
-        and isinstance(values.base, mmap.mmap)
-    )
+def _rows_of_map(values: Any) -> Any:
+    """Return a read-only memory map as rows of its file, and any other values as they are.
 
-
-def _rows_of_map(values: np.memmap) -> Any:
-    """Return a memory map as rows of its file; as it is if the file is another one by now."""
+    So are a view or a copy of a map, and a map of a file that is another one by now.
+    """
+    is_map = type(values) is np.memmap and isinstance(values.base, mmap.mmap)
+    if not is_map or values.ndim != 2 or not values.size or values.mode != "r":
+        return values
     by_columns = not values.flags.c_contiguous
     lines = values.T if by_columns else values  # as they are stored
     chosen = np.unique(np.linspace(0, len(lines) - 1, _ROWS_OF_DIGEST).astype(np.int64)).tolist()
     try:
-        matrix = NpyMatrix(
-            str(values.filename), values.shape, values.dtype, values.offset, by_columns
-        )
+        path = str(values.filename)
+        matrix = NpyMatrix(path, values.shape, values.dtype, values.offset, by_columns)
         is_file = all(matrix.line(i).tobytes() == lines[i].tobytes() for i in chosen)
-    except (OSError, EOFError):  # it was removed, or replaced by a shorter one
+    except (OSError, EOFError):  # it was removed, or replaced by a shorter one; or it has no name
         return values
     return StoredRows(matrix) if is_file else values
 
@@ -152,7 +144,8 @@ def doubt_of_square(values: Any, similarity: bool) -> str:
     have been filled in, and what is not finite on it are not judged.
     """
     size = min(_JUDGED_ROWS, values.shape[0])
-    values = values.of_columns(0, size)[:size] if is_stored(values) else values[:size, :size]
+    spans = row_spans(size, values.shape[1])  # a stored row is read whole
+    values = np.concatenate([values[low:high][:, :size] for low, high in spans])
     if size < 3:
         return ""
     if _is_half(values) or _is_half(values.T):
@@ -274,17 +267,9 @@ def writable_alias(array: np.ndarray) -> np.ndarray:
 # ---------------------------------------------------------------------------- rows of other sources
 
 
-class RowSource(Enum):
-    """The kinds of matrices that are no arrays, by the source of their rows."""
-
-    EMBEDDINGS = auto()  # computed each time
-    LAZY_MATRIX = auto()  # made of embeddings when rows are first read
-    CONTAINER = auto()  # read from a file in chunks
-
-
-def row_source(values: Any) -> RowSource | None:
-    """Return the source of the rows of a matrix; None for an array."""
-    return getattr(values, "row_source", None)
+def row_source(values: Any) -> str:
+    """Return where rows of a matrix come from: "embeddings" or a "container"; "" for an array."""
+    return getattr(values, "row_source", "")
 
 
 class StoredRows:
@@ -296,14 +281,12 @@ class StoredRows:
     """
 
     ndim = 2
-    row_source = RowSource.CONTAINER
+    row_source = "container"
 
-    def __init__(self, array: Any, input_name: str = "", columns: tuple[int, int] | None = None):
-        """Take an array, or its consecutive `columns`, from the first to before the second."""
+    def __init__(self, array: Any, input_name: str = ""):
         self.array = array
         self.input_name = input_name or _described(array)
-        self.columns = columns or (0, int(array.shape[1]))
-        self.shape = (int(array.shape[0]), self.columns[1] - self.columns[0])
+        self.shape = (int(array.shape[0]), int(array.shape[1]))
         self.dtype = np.dtype(array.dtype)
         # The rows and columns of a chunk.
         chunks: tuple[int, int] = getattr(array, "chunks", None) or (1, self.shape[1])
@@ -319,16 +302,15 @@ class StoredRows:
             file = array.file.filename  # other drivers have names that are no paths
             array = os.path.abspath(file) if os.path.exists(file) else file, array.name
         state = None if self.file is None else self.file.state
-        arguments = array, self.input_name, self.columns
-        return {"arguments": arguments, "state": state}
+        return {"arguments": (array, self.input_name), "state": state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        array, *further_arguments = state["arguments"]
+        array, input_name = state["arguments"]
         if isinstance(array, tuple):  # the file and the name of a dataset
             import h5py
 
             array = h5py.File(array[0], "r")[array[1]]
-        self.__init__(array, *further_arguments)  # type: ignore[misc]
+        self.__init__(array, input_name)  # type: ignore[misc]
         if self.file is not None and state["state"] is not None:
             self.file.require_unchanged(state["state"])
 
@@ -352,13 +334,6 @@ class StoredRows:
         ]
         return np.concatenate(parts)[place.reshape(index.shape)]
 
-    def of_columns(self, low: int, high: int) -> StoredRows:
-        """Return columns ``low:high``, reading only their chunks."""
-        first = self.columns[0]
-        part = StoredRows(self.array, self.input_name, (first + low, first + high))
-        part.file = self.file
-        return part
-
     def _rows(self, low: int, high: int) -> np.ndarray:
         with self._lock:
             first, kept = self._kept
@@ -379,7 +354,7 @@ class StoredRows:
 
     def _read(self, low: int, high: int) -> np.ndarray:
         try:
-            rows = np.asarray(self.array[low:high, slice(*self.columns)])
+            rows = np.asarray(self.array[low:high])
         except (BioevalError, MemoryError):
             raise
         except Exception as error:  # libraries raise errors of any class on damaged bytes
@@ -393,9 +368,9 @@ class StoredRows:
 
     def _blamed(self, error: Exception, low: int, high: int) -> DataError:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        place = low, high, *self.columns
+        place = low, high, 0, self.shape[1]
         for first_row, end_row in _spans(low, high, self.chunk_rows):
-            for first_column, end_column in _spans(*self.columns, self.chunk_columns):
+            for first_column, end_column in _spans(0, self.shape[1], self.chunk_columns):
                 try:
                     self.array[first_row:end_row, first_column:end_column]
                 except Exception:
@@ -556,13 +531,6 @@ def digest(*arrays: np.ndarray) -> str:
 # ------------------------------------------------------------------------------------------- cells
 
 
-class ProtocolMask:
-    """Mask of a matrix under a protocol, computed for the rows that are read."""
-
-    scores_mask: np.ndarray | None  # of the scores themselves, without what the protocol leaves out
-    removed: Any  # a method: which cells of rows the protocol leaves out, bool (rows, columns)
-
-
 @dataclass(eq=False)
 class Cells:
     """The cells of a matrix, which are read by rows like an array: the source of most scores.
@@ -574,8 +542,9 @@ class Cells:
     """
 
     source: Any  # array, container, embeddings, or lazy matrix of embeddings
-    #: Values of :class:`Mask` in the shape of the source, or a :class:`ProtocolMask`; None: all are
-    #: attempts.
+    #: Values of :class:`Mask` in the shape of the source; None: all are attempts. The mask of a
+    #: protocol is read by rows, and has `scores_mask`, the mask of the scores themselves, and
+    #: `removed`, which cells the protocol leaves out.
     mask: Any = None
     rows: np.ndarray | None = None  # int64: the selected rows of the source; None: all
     columns: np.ndarray | None = None
@@ -590,28 +559,27 @@ class Cells:
             column_count if self.columns is None else len(self.columns),
         )
         self.dtype = np.dtype(self.source.dtype)
-        self.streams = rows_from is RowSource.EMBEDDINGS
-        self.is_stored = rows_from is RowSource.CONTAINER
+        self._is_lazy = rows_from == "embeddings" and self.source.keeps
+        self.streams = rows_from == "embeddings" and not self._is_lazy
+        self.is_stored = rows_from == "container"
         self.row_chunk = self.source.chunk_rows if self.is_stored and self.rows is None else 1
-        self._is_lazy = rows_from is RowSource.LAZY_MATRIX
-        self.are_computed = self.streams or self._is_lazy  # from embeddings, each time or once
         self.in_memory = isinstance(self.source, np.ndarray) or self._is_lazy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle source, mask and selection; a lazy matrix is pickled as an array."""
-        return Cells, (self.source, self.mask, self.rows, self.columns)
+        """Pickle source, mask and selection; a lazy matrix that is made, as an array."""
+        is_made = self._is_lazy and self.embeddings is None
+        return Cells, (self.base if is_made else self.source, self.mask, self.rows, self.columns)
 
     @property
     def base(self) -> Any:
         """The source of the values; a lazy matrix is made now, and kept."""
-        return self.source.matrix() if self._is_lazy else self.source
+        return self.source.made() if self._is_lazy else self.source
 
     @property
     def embeddings(self) -> EmbeddingSource | None:
         """The embeddings from which values are computed; None if the values are in memory."""
-        if self._is_lazy:
-            return self.source.source
-        return self.source if self.streams else None
+        is_computed = self.streams or (self._is_lazy and self.source.kept is None)
+        return self.source if is_computed else None
 
     def require_kind(self, kind: Kind) -> None:
         """Raise :class:`DataError` if the metric of embeddings gives scores of another kind."""
@@ -684,38 +652,13 @@ class Cells:
         selected = self.rows is not None or self.columns is not None
         return Cells(self if selected else self.source, mask)
 
-    def loaded(self, limit: int) -> Cells:
-        """Return a container's values in memory if they take at most `limit` bytes."""
-        base = self.source
-        size = math.prod(base.shape) * base.dtype.itemsize
-        if not self.is_stored or self.rows is not None or size > limit:
-            return self
-        return replace(self, source=base[:])
-
-    def of_own_columns(self) -> Cells:
-        """Return the same cells, for which no other columns are computed or inflated.
-
-        The last digits of distances of embeddings may differ from the distances in a whole row.
-        """
-        columns = self.columns
-        # With most of the columns, little would be saved.
-        if columns is None or self.mask is not None or 2 * len(columns) > self.source.shape[1]:
-            return self
-        if self.embeddings is not None:
-            return replace(self, source=self.embeddings.of_columns(columns), columns=None)
-        if self.is_stored:
-            low = int(columns.min())
-            part = self.source.of_columns(low, int(columns.max()) + 1)
-            return replace(self, source=part, columns=columns - low)
-        return self
-
     def missing(self, low: int, high: int, failures: bool) -> np.ndarray:
         """Return which cells of rows ``low:high`` are masked or, with `failures`, failed.
 
         Cells that are left out by the mask of a protocol alone are not missing.
         """
         missing = np.zeros((high - low, self.shape[1]), dtype=bool)
-        mask = self.mask.scores_mask if isinstance(self.mask, ProtocolMask) else self.mask
+        mask = getattr(self.mask, "scores_mask", self.mask)
         if mask is not None:
             missing |= read_block(mask, self.rows, low, high, self.columns) == Mask.IGNORE
         if not failures:
@@ -730,7 +673,7 @@ class Cells:
 
     def removed(self, rows: np.ndarray) -> np.ndarray:
         """Return which cells of some rows the mask of a protocol leaves out."""
-        if not isinstance(self.mask, ProtocolMask):
+        if not hasattr(self.mask, "removed"):
             return np.zeros((len(rows), self.shape[1]), dtype=bool)
         cells = self.mask.removed(composed(self.rows, rows))
         return cells if self.columns is None else cells[:, self.columns]

@@ -17,7 +17,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import DataError, Message, ProtocolError, nearest_name, printable
-from bioeval.scores.arrays import Mask, ProtocolMask, row_spans
+from bioeval.scores.arrays import Mask, row_spans
 from bioeval.scores.codes import Codes, column_codes, places_of_ids
 from bioeval.scores.labels import is_written, plain
 from bioeval.scores.metadata import require_kept
@@ -172,7 +172,7 @@ class Completeness:
             return COMPLETE
         probe_count, gallery_count = scores.shape
         missing, left_out = np.zeros((2, probe_count), dtype=np.int64)
-        rules = bool(scores.exclusions) or isinstance(scores.cells.mask, ProtocolMask)
+        rules = bool(scores.exclusions) or hasattr(scores.cells.mask, "removed")
         itself = columns_of_probes(scores)
         for low, high in row_spans(probe_count, gallery_count):
             absent = scores.cells.missing(low, high, scores.nan == "exclude")
@@ -219,17 +219,10 @@ class Completeness:
     def messages(self) -> list[Message]:
         if not self.incomplete:
             return []
-        attrs = self.attrs
-        return [
-            Message(
-                "candidates-missing",
-                probes=attrs["incomplete_probes"],
-                searches=self.searches,
-                least=attrs["candidates_least"],
-                most=attrs["candidates_most"],
-                candidates=attrs["candidates"],
-            )
-        ]
+        names = ("probes", "searches", "least", "most", "candidates")
+        probes, *candidates = self.attrs.values()
+        numbers = (probes, self.searches, *candidates)
+        return [Message("candidates-missing", **dict(zip(names, numbers, strict=True)))]
 
 
 #: The completeness of any number of probes of which no comparison is missing.

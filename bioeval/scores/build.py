@@ -23,7 +23,7 @@ from bioeval.base.arguments import (
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, NAN_POLICIES, Kind, NanPolicy
 from bioeval.base.options import MEMORY_LIMIT, OPTIONS
-from bioeval.scores.arrays import Cells, as_mask, subjects_of_mask
+from bioeval.scores.arrays import as_mask, read_block, subjects_of_mask
 from bioeval.scores.attempts import columns_of_probes, compared_cells
 from bioeval.scores.codes import Codes
 from bioeval.scores.distances import as_distances
@@ -395,9 +395,10 @@ def scored_of(scores: Any) -> Scored:
     def read(rows: np.ndarray, columns: np.ndarray | None, without: bool) -> np.ndarray:
         part = scores.select(probes=rows, gallery=columns)
         sampled = part.cells
-        if sampled.embeddings is not None:  # for some rows, no matrix is made
-            sampled = Cells(sampled.embeddings, None, sampled.rows, sampled.columns)
-        values = -as_distances(sampled.read(0, len(rows)), scores.kind).astype(np.float64)
+        source = sampled.embeddings  # for some rows, no matrix is made
+        source = sampled.base if source is None else source
+        raw = read_block(source, sampled.rows, 0, len(rows), sampled.columns)
+        values = -as_distances(raw, scores.kind).astype(np.float64)
         if without:
             values[~compared_cells(part, 0, len(rows))] = np.nan
         return values
@@ -480,12 +481,11 @@ def compared_embeddings(
         means_in_words = f", means by {' and '.join(columns)} of {count} embeddings of probes"
         for i, side in reversed([*enumerate(sides)]):
             meta = as_meta(side.meta, len(embeddings[i]), f"{nouns[i]}_meta")
-            averaged = average_embeddings(
+            embeddings[i], side.meta, reasons = average_embeddings(
                 embeddings[i], {"": side.labels, **meta}, columns, nouns[i]
             )
-            embeddings[i] = averaged.means
-            side.labels, side.meta = averaged.columns.pop(""), averaged.columns
-            left_out |= averaged.left_out
+            side.labels = side.meta.pop("")
+            left_out |= reasons
     source = EmbeddingSource(embeddings[0], embeddings[-1], metric, dtype)
     bytes_of_matrix = math.prod(source.shape) * source.dtype.itemsize
     is_small = bytes_of_matrix <= (OPTIONS["memory_limit"] or MEMORY_LIMIT)

@@ -127,18 +127,18 @@ def claim_scores(
     # The tries as probes against the enrolled templates; an attempt is not compared with its own.
     tried = scores
     if attempts is not None:
-        GroupedTries.by_column(tried, attempts)  # raises if the column is missing
+        grouped_tries(tried, attempts)  # raises if the column is missing
         if np.isin(tried.probe_ids, tried.gallery_ids).any():
             tried = tried.excluding(*tried.exclude, attempts)
     if enrolment is not None:
         tried = enrolment.applied(tried, templates, rule)
-    number = tried.shape[0]
-    tries = GroupedTries(np.arange(number), np.arange(number))
+    attempt = first_try = np.arange(tried.shape[0])
     if attempts is not None:
-        tries = GroupedTries.by_column(tried, attempts)
-    first_try, most_tries = tries.first_try, int(tries.counts.max())
+        attempt, first_try = grouped_tries(tried, attempts)
+    counts = np.bincount(attempt)  # the number of tries of each attempt
+    most_tries = int(counts.max())
     distance, column, own_distance, lacks_tries, lacks_templates = claim_distances(
-        tried, tries.attempt, templates, rule
+        tried, attempt, templates, rule
     )
     is_attempt = ~np.isnan(distance)
 
@@ -178,8 +178,9 @@ def claim_scores(
 
     is_genuine = tried.codes.probe[first_try][:, None] == tried.codes.gallery[column]
     in_words, title = _in_words(attempts, templates, rule, enrolment, most_tries)
-    in_words += _unequal_tries(tries, is_attempt, is_genuine) + _end_of_visits(tries, own_distance)
-    of_claims = Tries(scores, tried, tries.attempt, claims.shape[1], templates, rule)
+    in_words += _unequal_tries(counts, is_attempt, is_genuine)
+    in_words += _end_of_visits(attempt, own_distance)
+    of_claims = Tries(scores, tried, attempt, claims.shape[1], templates, rule)
     return claims._with(
         origin=tried.origin,
         metric=tried.metric,
@@ -188,7 +189,7 @@ def claim_scores(
             *tried.remarks,
             *copies_notes(scores),
             *(enrolment.notes(tried) if enrolment else ()),
-            *(() if attempts is None else _joined_visits(tried, tries, attempts)),
+            *(() if attempts is None else _joined_visits(tried, attempt, first_try, attempts)),
         ),
         _excluded_before=tuple(left_out(scores)),
         claims=in_words,
@@ -442,31 +443,23 @@ _DAYS = ("day", "date", "days", "dates")
 _MOST_TRIES = 10
 
 
-class GroupedTries(NamedTuple):
-    """The tries of each attempt; a try is a probe. Attempts are numbered from 0."""
+def grouped_tries(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the attempt of each try, int64 (tries,), and the first try of each attempt.
 
-    attempt: np.ndarray  # int64 (tries,): the attempt of each try
-    first_try: np.ndarray  # int64 (attempts,): the first try of each attempt
-
-    @classmethod
-    def by_column(cls, scores: Scores, column: str) -> Self:
-        """Return attempts by subject and value, in the order of the subjects' first probes."""
-        require_kept(scores, column, "attempts", scores.probe_meta)
-        values = known_column(scores.probe_meta, column, "attempts", "probe")
-        subject = scores.codes.probe
-        value = Codes(values, values, column).probe
-        key = subject * (int(value.max()) + 1) + value
-        _, first_try, key_rank = np.unique(key, return_index=True, return_inverse=True)
-        _, first_probes, subject_rank = np.unique(subject, return_index=True, return_inverse=True)
-        first_of_subject = first_probes[subject_rank.reshape(-1)]  # (tries,)
-        order = np.lexsort((first_try, first_of_subject[first_try]))
-        attempt_of_key = np.argsort(order)
-        return cls(attempt_of_key[key_rank.reshape(-1)], first_try[order])
-
-    @property
-    def counts(self) -> np.ndarray:
-        """The number of tries of each attempt, int64 (attempts,)."""
-        return np.bincount(self.attempt)
+    A try is a probe; attempts are the values of each subject, in the order of the subjects' first
+    probes.
+    """
+    require_kept(scores, column, "attempts", scores.probe_meta)
+    values = known_column(scores.probe_meta, column, "attempts", "probe")
+    subject = scores.codes.probe
+    value = Codes(values, values, column).probe
+    key = subject * (int(value.max()) + 1) + value
+    _, first_try, key_rank = np.unique(key, return_index=True, return_inverse=True)
+    _, first_probes, subject_rank = np.unique(subject, return_index=True, return_inverse=True)
+    first_of_subject = first_probes[subject_rank.reshape(-1)]  # (tries,)
+    order = np.lexsort((first_try, first_of_subject[first_try]))
+    attempt_of_key = np.argsort(order)
+    return attempt_of_key[key_rank.reshape(-1)], first_try[order]
 
 
 @dataclass(frozen=True, eq=False)
@@ -494,12 +487,12 @@ def failures_of_tries(scores: Scores) -> tuple[int, int] | None:
     return tries.enrolled.select(rows, columns).failures
 
 
-def _unequal_tries(tries: GroupedTries, is_attempt: np.ndarray, is_genuine: np.ndarray) -> str:
+def _unequal_tries(counts: np.ndarray, is_attempt: np.ndarray, is_genuine: np.ndarray) -> str:
     """Return the remark that genuine attempts have more or fewer tries than impostor ones."""
     means = []
     for is_claim in (is_attempt & is_genuine, is_attempt & ~is_genuine):
         claims = is_claim.sum(axis=1)  # (attempts,): claims of the class
-        means.append(float(tries.counts @ claims / max(claims.sum(), 1)))
+        means.append(float(counts @ claims / max(claims.sum(), 1)))
     if not all(means) or math.isclose(*means, rel_tol=_ALIKE):
         return ""
     return "; genuine attempts have {:.2f} tries on average, impostor attempts {:.2f}".format(
@@ -507,16 +500,16 @@ def _unequal_tries(tries: GroupedTries, is_attempt: np.ndarray, is_genuine: np.n
     )
 
 
-def _end_of_visits(tries: GroupedTries, own_distance: np.ndarray) -> str:
+def _end_of_visits(attempt: np.ndarray, own_distance: np.ndarray) -> str:
     """Return the remark on the share of visits that end at their first accepted try, or "".
 
     It is made if a threshold divides the last tries of visits, except the longest visits, from
     earlier tries. `own_distance` (tries,) is the distance of each try to its own subject.
     """
-    order = np.argsort(tries.attempt, kind="stable")
-    attempt, distance = tries.attempt[order], own_distance[order]
+    order, counts = np.argsort(attempt, kind="stable"), np.bincount(attempt)
+    attempt, distance = attempt[order], own_distance[order]
     is_last = np.append(np.diff(attempt) > 0, True)
-    is_of_longest = tries.counts[attempt] == tries.counts.max()
+    is_of_longest = counts[attempt] == counts.max()
     has_distance = ~np.isnan(distance)
     last = distance[has_distance & is_last & ~is_of_longest]
     earlier = distance[has_distance & ~is_last]
@@ -533,32 +526,35 @@ def _end_of_visits(tries: GroupedTries, own_distance: np.ndarray) -> str:
     )
 
 
-def _joined_visits(scores: Scores, tries: GroupedTries, column: str) -> list[Message]:
+def _joined_visits(
+    scores: Scores, attempt: np.ndarray, first_try: np.ndarray, column: str
+) -> list[Message]:
     """Return messages of visits that seem to be several, since names of visits begin anew each day.
 
     Such visits have tries of two dates, many more tries than other visits, or a name that another
     person's visit has, while most names are of a single person.
     """
-    has_many = (tries.counts > _MOST_TRIES) & (tries.counts > 3 * np.median(tries.counts))
+    counts = np.bincount(attempt)
+    has_many = (counts > _MOST_TRIES) & (counts > 3 * np.median(counts))
     seems_joined = {"have many more tries than others": has_many}  # bool (attempts,), by reason
     visits = scores.probe_meta[column]
     name = Codes(visits, visits, column).probe
     people = _distinct_partners(name, scores.codes.probe)
     if 2 * np.count_nonzero(people > 1) < np.count_nonzero(people):
-        is_shared = people[name[tries.first_try]] > 1
+        is_shared = people[name[first_try]] > 1
         seems_joined["have names that another person's visit has, too"] = is_shared
     for title, values in scores.probe_meta.items():
         days, is_known = days_of(values), np.ones(len(values), dtype=bool)
         if days is None and title.strip().casefold() in _DAYS:
             days, is_known = values.astype(str), ~no_value(values)
         if days is not None and title != column:
-            known_tries, day = tries.attempt[is_known], ranked(days)[is_known]
-            has_two_days = _distinct_partners(known_tries, day, len(tries.counts)) > 1
+            known_tries, day = attempt[is_known], ranked(days)[is_known]
+            has_two_days = _distinct_partners(known_tries, day, len(counts)) > 1
             seems_joined[f"have tries of two dates, by {title!r}"] = has_two_days
     messages = []
     for reason, is_joined in seems_joined.items():
         if is_joined.any():
-            probe = int(tries.first_try[np.argmax(is_joined)])
+            probe = int(first_try[np.argmax(is_joined)])
             example = {"visit": str(visits[probe]), "person": str(scores.probe_labels[probe])}
             about = {"visits": int(is_joined.sum()), "why": reason, "column": column}
             messages.append(Message("visits-joined", **about, **example))

@@ -24,7 +24,6 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import product
@@ -37,7 +36,7 @@ from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.base.options import in_turns
 from bioeval.kernels.distance import Embeddings, finish_euclidean
-from bioeval.scores.arrays import RowSource, row_spans, writable_alias
+from bioeval.scores.arrays import row_spans, writable_alias
 from bioeval.scores.blocks import is_few
 
 #: Templates on each side of a tile of distances.
@@ -50,6 +49,8 @@ MOST_COLUMNS = 1 << 17
 #: A matrix of at least this number of distances is made only if its rows are read.
 LEAST_LAZY = 1 << 23
 
+_MAKING = threading.Lock()  # one matrix is made at a time
+
 
 class EmbeddingSource:
     """The matrix of distances between embeddings, whose rows are computed when they are read.
@@ -58,8 +59,12 @@ class EmbeddingSource:
     and ``(n, f)``, and returns their scores, ``(b, n)``.
     """
 
-    row_source = RowSource.EMBEDDINGS
+    row_source = "embeddings"
     ndim = 2
+    #: Whether the matrix is made when it is first read, kept, and shared by views.
+    keeps = False
+    kept: np.ndarray | None = None
+    is_counted = False  # whether the distances were counted once without the matrix
 
     def __init__(
         self, probe: np.ndarray, gallery: np.ndarray, metric: Metric, dtype: str = "float64"
@@ -101,17 +106,12 @@ class EmbeddingSource:
         low = int(index[0]) if len(index) else 0
         return self.read(low, low + len(index))
 
-    def read(self, low: int, high: int, out: np.ndarray | None = None) -> np.ndarray:
-        """Return the distances of rows ``low:high``, in the array `out` if it is given."""
-        if out is None:
-            out = np.empty((high - low, self.shape[1]), dtype=self.dtype)
-        if self.tile == 1:
-            out[...] = self[low:high]
-            return out
+    def read(self, low: int, high: int) -> np.ndarray:
+        """Return the distances of rows ``low:high``, computed in tiles."""
         is_large = math.prod(self.shape) >= LEAST_LAZY
         if is_large and high - low < TILE and same_in_any_tile(self.features, self.dtype):
-            out[...] = self.of_rows(slice(low, high))  # a tile would compute more rows
-            return out
+            return self.of_rows(slice(low, high))  # a tile would compute more rows
+        out = np.empty((high - low, self.shape[1]), dtype=self.dtype)
         bands = range(low // TILE, -(-high // TILE))
         tiles = [*product(bands, range(-(-self.shape[1] // TILE)))]
         if self.symmetric:  # a tile below the diagonal is the mirror image of a tile above
@@ -161,37 +161,38 @@ class EmbeddingSource:
         return self.embeddings[0] is self.embeddings[1] and not callable(self.metric)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        state.pop("_tiles_of_sides", None)
-        return state
+        return {k: x for k, x in self.__dict__.items() if k not in ("_tiles_of_sides", "kept")}
 
-    def of_columns(self, columns: np.ndarray) -> EmbeddingSource:
-        """Return the same probes against a part of the gallery; no other columns are computed."""
-        part = copy(self)
-        part.tile, part.shape = 1, (self.shape[0], len(columns))
-        if callable(self.metric):
-            part.embeddings = self.embeddings[0], self.embeddings[1][columns]
-        else:
-            part.sides = self.sides[0], self.sides[1][columns]
-        return part
-
-    def matrix(self) -> np.ndarray | LazyMatrix:
-        """Return all rows as an array; of a large matrix, as an array that is made when needed.
+    def matrix(self) -> np.ndarray | EmbeddingSource:
+        """Return all rows as an array; of a large matrix, the source, which `keeps` the array.
 
         Before it is made, distances may be counted in other tiles, which must have the same bits.
         """
         is_large = math.prod(self.shape) >= LEAST_LAZY
         if is_large and not callable(self.metric) and same_in_any_tile(self.features, self.dtype):
-            return LazyMatrix(self)
+            self.keeps = True
+            return self
         return self.whole()
 
+    def begin_count(self) -> bool:
+        """Return whether this is the first count, for which the matrix need not be made."""
+        is_first = not self.is_counted
+        self.is_counted = True
+        return is_first
+
+    def made(self) -> np.ndarray:
+        """Return the matrix that is kept, which is made now if this is the first time."""
+        with _MAKING:
+            if self.kept is None:
+                self.kept = self.whole()
+            return self.kept
+
     def whole(self) -> np.ndarray:
-        probe_count, gallery_count = self.shape
         if self.tile > 1:
-            return self.read(0, probe_count)
-        out = np.empty((probe_count, gallery_count), dtype=self.dtype)
-        for low, high in row_spans(probe_count, gallery_count, VALUES_AT_ONCE):
-            out[low:high] = self[low:high]
+            return self.read(0, self.shape[0])
+        out = np.empty(self.shape, dtype=self.dtype)
+        for low, high in row_spans(*self.shape, VALUES_AT_ONCE):
+            out[low:high] = self.of_rows(slice(low, high))
         return out
 
     def pairs(self, probes: np.ndarray, templates: np.ndarray) -> np.ndarray:
@@ -275,44 +276,6 @@ class EmbeddingSource:
             return distances
         with np.errstate(over="ignore"):
             return distances / self.dtype.type(self.scale)
-
-
-class LazyMatrix:
-    """A matrix of distances that is made when first read, kept, and shared by views."""
-
-    row_source = RowSource.LAZY_MATRIX
-
-    def __init__(self, source: EmbeddingSource):
-        self._source = source
-        self._matrix: np.ndarray | None = None
-        self.shape = source.shape
-        self.dtype = source.dtype
-        #: Whether the distances were counted once without the matrix.
-        self.is_counted = False
-        self._lock = threading.Lock()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the matrix if it is made already, else the embeddings."""
-        if self._matrix is not None:
-            return np.asarray, (self._matrix,)
-        return LazyMatrix, (self._source,), {"is_counted": self.is_counted}
-
-    @property
-    def source(self) -> EmbeddingSource | None:
-        """The source of the distances; None once the matrix is made."""
-        return self._source if self._matrix is None else None
-
-    def begin_count(self) -> bool:
-        """Return whether this is the first count, for which the matrix need not be made."""
-        is_first = not self.is_counted
-        self.is_counted = True
-        return is_first
-
-    def matrix(self) -> np.ndarray:
-        with self._lock:
-            if self._matrix is None:
-                self._matrix = self._source.whole()
-            return self._matrix
 
 
 def _store_tile(distances: np.ndarray, i: int, j: int, low: int, out: np.ndarray) -> None:

@@ -211,14 +211,6 @@ def as_embeddings(values: Any, input_name: str) -> np.ndarray:
     return array
 
 
-class AveragedEmbeddings(NamedTuple):
-    """One embedding for each template, in the order of the first row of each template."""
-
-    means: np.ndarray  # (templates, f); NaN if all embeddings of the template failed
-    columns: dict[str, np.ndarray]  # labels, named "", and metadata with a value for each template
-    left_out: dict[str, str]  # for every other column why it is left out
-
-
 def left_out_of(columns: Iterable[str], averaged: Sequence[str]) -> tuple[Message, ...]:
     names = [x for x in columns if x not in averaged]
     return (Message("columns-left-out", columns=names),) if names else ()
@@ -226,8 +218,12 @@ def left_out_of(columns: Iterable[str], averaged: Sequence[str]) -> tuple[Messag
 
 def average_embeddings(
     embeddings: np.ndarray, columns: Mapping[str, np.ndarray], names: Sequence[str], side: str
-) -> AveragedEmbeddings:
+) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, str]]:
     """Return one embedding for each template, the mean of means within nested groups.
+
+    Templates are in the order of their first rows. Returned are the means (templates, f), NaN if
+    all embeddings of the template failed, the columns with a value for each template, and for
+    every other column why it is left out.
 
     For the names ``("template", "media")``, rows are averaged within each medium of a template, and
     the means of media within each template, so that a video of a hundred frames weighs as much as
@@ -278,4 +274,4 @@ def average_embeddings(
                 "per template"
             )
         left_out[name] = f"differs within a {side} template: {differing}"
-    return AveragedEmbeddings(means[order], shared, left_out)
+    return means[order], shared, left_out

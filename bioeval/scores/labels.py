@@ -373,27 +373,8 @@ Role = Literal["camera", "group", ""]
 
 def no_value(column: np.ndarray, role: Role = "") -> np.ndarray:
     """Return which cells of a column (n,) have no value, bool (n,); those of cameras also -1."""
-    if column.dtype.kind in "iufb":
-        is_unknown = missing_values(column)
-        return is_unknown | (column == -1) if role == "camera" else is_unknown
-    if column.dtype.kind not in "USO":
-        return missing_values(column)
     words = WORDS - WORDS_OF_GROUPS if role == "group" else WORDS
-    cells = column.tolist()
-    texts = {x for x in cells if isinstance(x, str | bytes)}
-    without_value = {x for x in texts if _is_word(x, words, role)}
-    are_words = [isinstance(x, str | bytes) and x in without_value for x in cells]
-    is_unknown = missing_values(column) | np.array(are_words, dtype=bool)
-    if role == "camera" and column.dtype.kind == "O":
-        is_unknown |= np.array([without_type(x) == -1 for x in cells], dtype=bool)
-    return is_unknown
-
-
-def _is_word(cell: str | bytes, words: frozenset[str], role: Role) -> bool:
-    text = (cell.decode(errors="replace") if isinstance(cell, bytes) else cell).strip()
-    if role == "camera" and without_type(text) == -1:
-        return True
-    return not text or (text.casefold() in words and text not in NAMES_OF_PEOPLE)
+    return are_of_no_person(column, ("", *words, *([-1] if role == "camera" else ())))
 
 
 def role_of(column: str) -> Role:
@@ -415,7 +396,11 @@ def are_of_no_person(labels: np.ndarray, ids: Sequence[Any]) -> np.ndarray:
     missing = missing_values(labels) if "" in compared_ids else np.zeros(len(labels), dtype=bool)
     if labels.dtype.kind in "iufb":
         return missing | np.isin(labels, [x for x in compared_ids if not isinstance(x, str)])
-    return missing | np.array([_as_id(x) in compared_ids for x in labels.tolist()], dtype=bool)
+    if labels.dtype.kind not in "USO":
+        return missing
+    cells, kinds = labels.tolist(), str | bytes | Number
+    nobody = {x for x in {x for x in cells if isinstance(x, kinds)} if _as_id(x) in compared_ids}
+    return missing | np.array([isinstance(x, kinds) and x in nobody for x in cells], dtype=bool)
 
 
 def _as_id(label: Any) -> Any:

@@ -8,6 +8,7 @@ square matrix and in any selection.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -78,6 +79,12 @@ if TYPE_CHECKING:
 
 # Arrays that are read-only in all scores, also in copies and after unpickling.
 _FIXED = ("probe_labels", "gallery_labels", "probe_ids", "gallery_ids")
+
+# What pairs keep of the scores whose cells they are.
+_KEPT_BY_PAIRS = (
+    *("origin", "metric", "reading", "distractor_ids", "junk_ids"),
+    *("claims", "claims_title", "claims_name", "_claims_fusion", "tries"),
+)
 
 
 class Scores:
@@ -611,18 +618,8 @@ class Scores:
         searches = cls.__new__(cls)
         searches._set(**checked_words(kind, "raise", name), **memory_attributes())
         given = given_sides((labels, gallery_labels), (probe_meta, gallery_meta))
-        searches._set(
-            **searched_lists(
-                indices,
-                distances,
-                kind,
-                given,
-                leave_out_query,
-                query_positions,
-                first_index,
-                shared,
-            )
-        )
+        queries = (leave_out_query, query_positions, first_index, shared)
+        searches._set(**searched_lists(indices, distances, kind, given, *queries))
         return marking(searches, as_ids(distractor_ids))
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
@@ -732,13 +729,9 @@ class Scores:
     @property
     def layout_in_words(self) -> str:
         """The layout, in other words where the probes are a part of the gallery."""
-        square = self.layout == "all-against-all"
-        are_a_part = square and not np.array_equal(
-            np.sort(self.probe_ids), np.sort(self.gallery_ids)
-        )
-        if are_a_part:
-            return "probes from the gallery"
-        return self.layout
+        are_equal = np.array_equal(np.sort(self.probe_ids), np.sort(self.gallery_ids))
+        is_part = self.layout == "all-against-all" and not are_equal
+        return "probes from the gallery" if is_part else self.layout
 
     @cached_property
     def doubt_of_square(self) -> str:
@@ -970,20 +963,9 @@ class Scores:
         ids = np.column_stack([self.gallery_ids[column], self.probe_ids[row]])
         pairs = replace(pairs, ids=ids)
         trials = self._of_pairs(pairs, kind=self.kind, nan=self.nan, name=self.name)
-        return trials._with(
-            origin=self.origin,
-            metric=self.metric,
-            reading=self.reading,
-            distractor_ids=self.distractor_ids,
-            junk_ids=self.junk_ids,
-            _excluded_before=(*self._excluded_before, *self.exclude),
-            claims=self.claims,
-            claims_title=self.claims_title,
-            claims_name=self.claims_name,
-            _claims_fusion=self._claims_fusion,
-            tries=self.tries,
-            remarks=tuple(notes),
-        )
+        kept = {name: getattr(self, name) for name in _KEPT_BY_PAIRS}
+        before = *self._excluded_before, *self.exclude
+        return trials._with(**kept, _excluded_before=before, remarks=tuple(notes))
 
     def excluding(self, *exclusions: str) -> Scores:
         """Leave out comparisons by metadata, such as comparisons of mates within a session.
@@ -1197,8 +1179,11 @@ class Scores:
         """
         if self._limited or not self._labelled or not self.cells.is_stored:
             return self
+        cells, size = self.cells, math.prod(self.cells.source.shape) * self.dtype.itemsize
+        if cells.rows is not None or size > MEMORY_LIMIT:
+            return self
         with stage("reading"):
-            return self._with(_source=self.cells.loaded(MEMORY_LIMIT))
+            return self._with(_source=replace(cells, source=cells.source[:]))
 
     def __getitem__(self, index: Any) -> Scores:
         if isinstance(index, tuple) and named_choice(index) is None:
@@ -1212,11 +1197,6 @@ class Scores:
 
 
 # ---------------------------------------------------------------------------------- parts of scores
-
-
-def of_own_columns(scores: Scores) -> Scores:
-    """Return a view of selected columns for which no other columns are computed or inflated."""
-    return scores._with(_source=scores.cells.of_own_columns())
 
 
 def chosen_sides(

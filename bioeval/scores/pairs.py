@@ -86,13 +86,8 @@ class PairList:
         is_boolean = flags.dtype == bool
         if not is_boolean and (flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all()):
             raise DataError("genuine has values other than 0 and 1 (or False and True)")
-        coded = _both_sides(pair_templates, "pair_templates", len(array))
-        if isinstance(coded, np.ndarray):
-            coded = Codes.of_pairs(coded, "pair_templates")
-        people = _both_sides(subjects, "subjects", len(array))
-        if isinstance(people, np.ndarray):
-            people = as_subjects(people.reshape(-1), "subjects").reshape(people.shape)
-            people = Codes.of_pairs(people, "subjects", as_subjects, NO_PERSON)
+        coded = _both_sides(pair_templates, "pair_templates", len(array), as_labels)
+        people = _both_sides(subjects, "subjects", len(array), as_subjects)
         folds = None
         if pair_folds is not None:
             folds = as_labels(pair_folds, "pair_folds")
@@ -103,12 +98,10 @@ class PairList:
                 )
         if not isinstance(meta, Mapping | None):
             raise DataError(f"meta is {received(meta)}; expected a mapping of names to columns")
-        columns = {}
-        for name, column in (meta or {}).items():
-            sides = _both_sides(column, f"meta {name!r}", len(array), are_labels=False)
-            if not isinstance(sides, Codes):
-                sides = Codes.of_pairs(sides, name, one_dimensional)
-            columns[str(name)] = sides
+        columns = {
+            str(name): _both_sides(column, f"meta {name!r}", len(array), one_dimensional, name)
+            for name, column in (meta or {}).items()
+        }
         return cls(array, flags.astype(bool), folds, people, coded, columns)
 
     @property
@@ -296,8 +289,10 @@ class _MetaOfSide(Mapping[str, np.ndarray]):
         return len(self._columns)
 
 
-def _both_sides(names: Any, input_name: str, length: int, *, are_labels: bool = True) -> Any:
-    """Return names of both sides as codes, or as an array (p, 2); None if not given."""
+def _both_sides(
+    names: Any, input_name: str, length: int, check: Callable[..., np.ndarray], column: Any = None
+) -> Any:
+    """Return names, subjects or metadata of both sides as codes; None if not given."""
     if names is None or isinstance(names, Codes):
         return names
     array = require_array(input_name, names)
@@ -308,9 +303,13 @@ def _both_sides(names: Any, input_name: str, length: int, *, are_labels: bool = 
     values = array.ravel()
     if array.dtype.kind == "O":
         values = one_dimensional(values, input_name)
-    if are_labels:
+    if column is None:
         values = with_whole_numbers(values, f"`{input_name}`")
-    return read_only(values.reshape(array.shape), names)
+    are_subjects = check is as_subjects
+    values = check(values, input_name) if are_subjects else read_only(values, names)
+    sides = values.reshape(array.shape)
+    nobody = NO_PERSON if are_subjects else ()
+    return Codes.of_pairs(sides, input_name if column is None else column, check, nobody)
 
 
 # ----------------------------------------------------------------- contradictory and repeated pairs
@@ -322,9 +321,6 @@ KEEP: tuple[Kept, ...] = get_args(Kept)
 
 # The pairs that a message shows.
 _EXAMPLES = 3
-
-# Pairs are counted in a table of all templates if it has at most so many cells for each pair.
-_CELLS_PER_PAIR = 8
 
 #: The least share of pairs that counts as nearly all.
 MOSTLY = 0.9
@@ -390,11 +386,6 @@ def _listed_again(keys: np.ndarray) -> np.ndarray:
     return np.stack([first, order])[:, ~is_first]
 
 
-# The low bits of the key of a pair: its class, and above it the order of its names.
-_CLASS_BITS = 1
-_ORDER_AND_CLASS_BITS = 2
-
-
 def _attempts_of_templates(
     pairs: PairList, rules: ListRules, describe_rows: DescribeRows
 ) -> tuple[np.ndarray | None, list[Message]]:
@@ -417,16 +408,18 @@ def _attempts_of_templates(
         are = "is" if number == 1 else "are"
         return f"{counted(number, 'pairs')} {are}", f"{', '.join(examples)}{ending}"
 
-    distinct, in_both_orders, any_repeated, any_contradictory = _counts(
-        names, genuine, rules.unordered
-    )
+    # The keys of pairs are both names in any order, and the same with their order.
+    low, high = np.minimum(names.gallery, names.probe), np.maximum(names.gallery, names.probe)
+    keys = low.astype(np.int64) * len(names.values) + high
+    same_templates = _listed_again(keys)
+    same_order = same_templates
+    if same_templates.size:
+        same_order = _listed_again(2 * keys + (names.gallery > names.probe))
+    distinct = len(keys) - same_templates.shape[1]
+    in_both_orders = same_templates.shape[1] - same_order.shape[1]
     is_kept = np.ones(len(genuine), dtype=bool)
     repeated = merged = rounded = 0  # lines that are left out, and merged ones with rounding
-    leaves_out = any_repeated and "repeated" not in rules.keep
-    merges = rules.unordered and in_both_orders > 0
-    if any_contradictory or leaves_out or merges:
-        keys = _keys(names, genuine)
-        same_templates = _listed_again(keys >> _ORDER_AND_CLASS_BITS)
+    if same_templates.size:
         first, later = same_templates
         contradictory = same_templates[:, genuine[later] != genuine[first]]
         if contradictory.size:
@@ -436,14 +429,13 @@ def _attempts_of_templates(
                 "one class"
             )
         different = [same_templates[:, :0]]  # lines of the same templates with other scores
-        if leaves_out:
-            lines = _listed_again(keys >> _CLASS_BITS)
-            first, later = lines
+        if "repeated" not in rules.keep:
+            lines = first, later = same_order
             is_kept[later] = False
             repeated = len(later)
             have_failed = np.isnan(values[first]) & np.isnan(values[later])
             different.append(lines[:, (values[first] != values[later]) & ~have_failed])
-        if merges:  # pairs that are listed in the other order as the same attempt
+        if rules.unordered:  # pairs that are listed in the other order are the same attempt
             lines = same_templates[:, is_kept[same_templates[1]]]
             score, later_score = values[lines].astype(np.float64)
             with np.errstate(invalid="ignore"):
@@ -508,46 +500,6 @@ def _attempts_of_templates(
         about = {"consequence": consequence, "option": "`unordered=True`"}
         notes.append(Message("pairs-in-one-order", **numbers, **about))
     return (None if is_kept.all() else is_kept), notes
-
-
-def _counts(names: Codes, genuine: np.ndarray, unordered: bool) -> tuple[int, int, bool, bool]:
-    """Count the pairs of a list, whatever the order of their names.
-
-    Returned are the numbers of distinct pairs and of pairs that are listed in both orders, and
-    whether any pair is listed again in the same order, or is both genuine and impostor.
-    """
-    # A table of all templates, unless it is too large, is several times faster than sorting.
-    size, lines = len(names.values), len(names.probe)
-    if size * size <= _CELLS_PER_PAIR * lines:
-        table = np.zeros((size, size), dtype=np.uint8)
-        table[names.gallery, names.probe] = 1 + genuine
-        is_repeated = np.count_nonzero(table) < lines
-        # 3: the bits of both classes
-        if not is_repeated and not ((table | table.T) == 3).any():
-            mirrored = np.count_nonzero(table & table.T) - np.count_nonzero(table.diagonal())
-            if not mirrored or not unordered:
-                return lines - int(mirrored) // 2, int(mirrored) // 2, False, False
-    keys = np.sort(_keys(names, genuine))
-    change = keys[1:] ^ keys[:-1]
-    has_same_names = change >> _ORDER_AND_CLASS_BITS == 0
-    has_same_order = change >> _CLASS_BITS == 0
-    has_other_class = has_same_names & (change & 1).astype(bool)
-    return (
-        len(keys) - int(has_same_names.sum()),
-        int((has_same_names & ~has_same_order).sum()),
-        bool(has_same_order.any()),
-        bool(has_other_class.any()),
-    )
-
-
-def _keys(names: Codes, genuine: np.ndarray) -> np.ndarray:
-    """Return keys of the pairs, int64 (p,): both names in any order, their order, the class."""
-    keys = np.minimum(names.gallery, names.probe).astype(np.int64) * len(names.values)
-    keys += np.maximum(names.gallery, names.probe)
-    for bit in (names.gallery > names.probe, genuine):
-        keys <<= 1
-        keys += bit
-    return keys
 
 
 def require_classes(

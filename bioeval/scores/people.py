@@ -16,6 +16,7 @@ from bioeval.scores.attempts import attempted_cells, may_lack_comparisons
 from bioeval.scores.codes import Codes, cells_between, present
 from bioeval.scores.image_names import EXAMPLE_PATTERN, subject_pattern
 from bioeval.scores.labels import no_value, role_of, without_type
+from bioeval.scores.same import people_of
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -161,8 +162,7 @@ def people_of_both_sets(training: Scores, judged: Scores) -> list[Message]:
 
 def people_of_probes(scores: Scores) -> np.ndarray:
     """Return the subject code of each probe; -1 for probes of no person."""
-    codes = scores.codes
-    return np.where(codes.no_person[codes.probe], -1, codes.probe)
+    return people_of(scores.codes)[0]
 
 
 def are_enrolled(scores: Scores) -> np.ndarray:
@@ -215,10 +215,6 @@ class ComparedPeople(NamedTuple):
         on_both_sides = probes + gallery - number
         pairs = probes * gallery - on_both_sides - on_both_sides * (on_both_sides - 1) // 2
         return cls(number, pairs, min(probes, gallery, number // 2))
-
-    @classmethod
-    def all_pairs(cls, number: int) -> Self:
-        return cls.from_sides(number, number, number)
 
     @classmethod
     def from_scores(cls, scores: Scores, *, disjoint: bool = False) -> Self | None:

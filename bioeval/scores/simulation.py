@@ -30,6 +30,13 @@ from bioeval.scores.matrix import Scores
 Model = Literal["gaussian-embeddings", "gaussian-scores"]
 MODELS: tuple[Model, ...] = get_args(Model)
 
+# The options of one model alone.
+_ANIMALS = ("goat_sd", "wolf_sd", "lamb_sd")
+_OPTIONS: dict[Model, tuple[str, ...]] = {
+    "gaussian-embeddings": ("dimensions", "within", "camera_sd"),
+    "gaussian-scores": ("d_prime", *_ANIMALS),
+}
+
 # Keys of the streams of random numbers. They never change, since every population would change.
 _CENTRES, _SESSIONS, _CAMERAS, _TEMPLATE_NOISE, _PROBE_NOISE, _SCORES = 2, 3, 4, 5, 6, 7
 
@@ -234,31 +241,19 @@ def simulate(
     >>> scores.shape
     (50, 20)
     """
+    arguments = dict(locals())  # all arguments by name: this must be the first statement
     require_choice("model", model, MODELS)
     require_choice("kind", kind, VALUED)
-    of_people: dict[str, Any] = {
-        "n_subjects": n_subjects,
-        "n_templates": n_templates,
-        "layout": layout,
-        "probes": probes,
-        "unenrolled": unenrolled,
-        "sessions": sessions,
-        "cameras": cameras,
-        "first_subject": first_subject,
-        "random_state": random_state,
-    }
-    of_embeddings = {"dimensions": dimensions, "within": within, "camera_sd": camera_sd}
-    animals = {"goat_sd": goat_sd, "wolf_sd": wolf_sd, "lamb_sd": lamb_sd}
-    of_scores = {"d_prime": d_prime, **animals}
-    options = dict(zip(MODELS, (of_embeddings, of_scores), strict=True))
-    for other_model in options.keys() - {model}:
-        for name, value in options[other_model].items():
+    options = {of: {x: arguments.pop(x) for x in names} for of, names in _OPTIONS.items()}
+    chosen: dict[str, Any] = {k: v for k, v in options.pop(model).items() if v is not None}
+    for other_model, of_other in options.items():
+        for name, value in of_other.items():
             if value is not None:
                 raise DataError(
                     f"`{name}` is {received(value)}, an option of model {other_model!r}, not of "
                     f"{model!r}"
                 )
-    chosen: dict[str, Any] = {x: value for x, value in options[model].items() if value is not None}
+    of_people = {k: v for k, v in arguments.items() if k not in ("model", "kind")}
     if model == "gaussian-embeddings":
         if kind != "distance":
             raise DataError(
@@ -272,7 +267,7 @@ def simulate(
     d_prime = require_number("d_prime", chosen.get("d_prime", 2.0), low=0.0)
     goat, wolf, lamb = (
         require_number(name, chosen.get(name, 0.0), low=0.0) * Stream(seed, key).normals(people)
-        for key, name in enumerate(animals, _OFFSETS)
+        for key, name in enumerate(_ANIMALS, _OFFSETS)
     )
     rows, columns = sides[-1], sides[0]
     size = f"{len(rows):,} x {len(columns):,} scores"

@@ -28,7 +28,7 @@ from bioeval.results.support import labels_doubtful, support_messages, without_a
 from bioeval.scores.claim_scores import number_of_claims
 from bioeval.scores.codes import Codes, spellings
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import Scores, of_own_columns, require_scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.metadata import NAME_COLUMNS
 from bioeval.scores.people import ComparedPeople, comparisons, knows_people
 from bioeval.scores.provenance import (
@@ -40,7 +40,7 @@ from bioeval.scores.provenance import (
 )
 from bioeval.scores.rows import attempted
 from bioeval.scores.same import Copies
-from bioeval.scores.sampled import SampledAttempts, find_copies, is_symmetric, judge_kind
+from bioeval.scores.sampled import find_copies, is_symmetric, judge_kind, sampled
 from bioeval.showing.header import data_fact, scores_in_words, sides_in_words
 from bioeval.showing.numbers import written
 from bioeval.showing.printing import Shown
@@ -571,7 +571,7 @@ def _of_scores(scores: Scores) -> tuple[list[Finding], int | None]:
     without_failures = scores.replace(nan="exclude") if scores.nan == "raise" else scores
     of_copy, rounding = -1.0, _ROUNDING
     if scores.kind == "distance":
-        sample = SampledAttempts.from_scores(without_failures)
+        sample = sampled(scores)
         usual = 0.0
         if sample is not None and len(sample.impostor):
             usual = abs(float(np.median(sample.impostor)))
@@ -712,12 +712,12 @@ def sampled_codes(scores: Scores) -> Finding:
         templates = scores.shape[0]
         number = min(templates, _SAMPLED_ROWS)
         rows = np.unique(np.linspace(0, templates - 1, number).astype(np.int64))
-        sampled = of_own_columns(scores.select(probes=rows))
+        part = scores.select(probes=rows)
         sign = -1.0 if scores.kind == "similarity" else 1.0
-        values = 0.0 + sign * attempted(sampled, 0, len(rows))
+        values = 0.0 + sign * attempted(part, 0, len(rows))
         impostor = np.ones(values.shape, dtype=bool)  # all, if people are unknown
-        if knows_people(sampled):
-            impostor = sampled.codes.probe[:, None] != sampled.codes.gallery
+        if knows_people(part):
+            impostor = part.codes.probe[:, None] != part.codes.gallery
     is_known = np.isfinite(values)
     ends = _end_values(values[is_known], impostor[is_known], scores.kind)
     if not ends:

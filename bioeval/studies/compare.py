@@ -1080,7 +1080,7 @@ def _measured_searches(
     is_used: slice | np.ndarray = slice(None)
     if int(is_person.sum()) < FEWEST:
         population = THIS_GALLERY
-        person = np.where(people_of_probes(scores) < 0, -1, scores.codes.probe)
+        person = people_of_probes(scores)
         person = left_out_with(scores, person, interval.unit)
         counted = SearchColumns.for_probes(*arguments, subjects=person)
     else:

@@ -1201,7 +1201,7 @@ def support_of_parts(
     if searched:
         messages = support_messages(far_targets, impostor, False, "dir at far", people)
     else:
-        compared = None if people is None else ComparedPeople.all_pairs(people)
+        compared = None if people is None else ComparedPeople.from_sides(people, people, people)
         messages = support_messages(far_targets, impostor, False, "frr at far", compared)
     return messages + support_messages(frr_targets, genuine, False, "far at frr", people)
 

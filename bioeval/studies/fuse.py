@@ -29,7 +29,7 @@ from bioeval.scores.distances import farthest
 from bioeval.scores.matrix import Scores, require_all_scores, require_scores
 from bioeval.scores.people import people_of_both_sets
 from bioeval.scores.rows import blocks_of, threads_for
-from bioeval.scores.sampled import SampledAttempts
+from bioeval.scores.sampled import sampled
 from bioeval.showing.messages import warn_of
 
 FusionMethod = Literal["mean", "min", "max", "product", "weighted"]
@@ -330,7 +330,7 @@ def _other_scales(systems: Systems, method: str) -> list[Message]:
     """Return a message if one system decides alone, since its scores are on another scale."""
     ranges = {}
     for name, scores in systems.items():
-        sample = SampledAttempts.from_scores(scores)
+        sample = sampled(scores)
         values = np.concatenate([sample.genuine, sample.impostor]) if sample else np.empty(0)
         values = to_user(values[np.isfinite(values)], scores.kind)
         if len(values) and values.min() < values.max():

@@ -11,7 +11,6 @@ from limits import streaming
 import bioeval as be
 from bioeval.cli import main
 from bioeval.scores.formats import losses
-from bioeval.tasks.reid.candidates import convention_of, kept_scores
 
 #: Three people at the door, one template each, who search a gallery of four.
 D = np.array([[1.0, 4, 6, 7], [5, 3, 2, 8], [4, 3, 5, 9]])
@@ -30,12 +29,8 @@ def said(result, code="candidates-missing"):
     return [dict(x.arguments) for x in be.messages(result) if x.code == code]
 
 
-def door(**more):
-    return be.Scores(D, DOOR, GALLERY, **more)
-
-
-def failed():
-    return be.Scores(np.where(COMPARED, D, np.nan), DOOR, GALLERY, nan="exclude")
+def door(values=D, **more):
+    return be.Scores(values, DOOR, GALLERY, **more)
 
 
 def embedded(make, **more):
@@ -45,24 +40,33 @@ def embedded(make, **more):
     return make(probe, DOOR, gallery, GALLERY, nan="exclude", **more)
 
 
-@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
-def test_searches_say_with_how_many_candidates(search):
-    assert not said(search(door()))
-    for scores in (door(mask=COMPARED), failed()):
-        assert said(search(scores)) == [NUMBERS]
-    rejected = be.Scores(np.where(COMPARED, D, np.nan), DOOR, GALLERY, nan="reject")
-    assert not said(search(rejected))  # a comparison that failed was made
+CAMERAS = {"probe_meta": {"camera": [1] * 3}, "gallery_meta": {"camera": [2] * 4}}
+#: Calls that say how many candidates there were.
+SAYING = {
+    **SEARCHES,
+    "conventions": lambda s: be.conventions(s, cards=["frte-1n", "vehicleid"]),
+    "one search of a card": lambda s: be.conventions(s, cards=["course-probe-vs-gallery"]),
+    "single templates": lambda s: be.closed_set(s, gallery="single"),
+}
+
+
+@pytest.mark.parametrize("call", SAYING.values(), ids=SAYING)
+def test_searches_say_with_how_many_candidates(call):
+    assert not said(call(door(**CAMERAS)))
+    failed = {"values": np.where(COMPARED, D, np.nan), **CAMERAS}
+    for scores in (door(mask=COMPARED, **CAMERAS), door(**failed, nan="exclude")):
+        assert said(call(scores)) == [NUMBERS]
+    assert not said(call(door(**failed, nan="reject")))  # a comparison that failed was made
 
 
 def test_repeated_searches_say_it_of_the_whole_gallery():
     """Re-identification counts templates that its convention keeps; dan is junk of the card."""
-    cameras = {"probe_meta": {"camera": [1, 1, 1]}, "gallery_meta": {"camera": [2, 2, 2, 2]}}
     partitions = [
         be.partition.ProbesGallery([0, 1, 2], [0, 1, 2, 3]),
         be.partition.ProbesGallery([0, 1], [0, 1, 2]),
     ]
     labels = ["1", "2", "3"], ["1", "2", "3", "-1"]
-    scores = be.Scores(np.where(COMPARED, D, np.nan), *labels, nan="exclude", **cameras)
+    scores = be.Scores(np.where(COMPARED, D, np.nan), *labels, nan="exclude", **CAMERAS)
     repeated = be.repeat(scores, partitions, "market1501")["reid"].to_dataset()
     assert said(repeated) == [NUMBERS | {"most": 3, "candidates": 3}]
     assert said(repeated) == said(be.reid(scores, "market1501"))
@@ -158,20 +162,11 @@ def test_other_studies_of_searches_say_so():
     systems = {"a": scores, "b": scores.with_values(scores.values**2, "distance")}
     assert said(be.compare(systems["a"], systems["b"], measures=["recognition_rate"]))
     assert not said(be.compare(systems["a"], systems["b"], measures=["eer"]))
-    single = be.closed_set(scores, gallery="single")
-    assert said(single) == said(be.closed_set(scores))
     assert be.check_data(scores)["complete"].severity == "note"
     assert be.check_data(be.simulate(20, 4))["complete"].severity == "ok"
 
 
-def test_studies_of_results_say_so():
-    """The studies are all cards, and the row of a probe."""
-    cameras = {"probe_meta": {"camera": [1, 1, 1]}, "gallery_meta": {"camera": [2, 2, 2, 2]}}
-    cards = ["frte-1n", "vehicleid"]
-    assert said(be.conventions(door(mask=COMPARED, **cameras), cards=cards)) == [NUMBERS]
-    assert not said(be.conventions(door(**cameras), cards=cards))
-    verified = be.conventions(door(mask=COMPARED), cards=["course-probe-vs-gallery"])
-    assert said(verified) == [NUMBERS]
+def test_the_row_of_a_probe_says_so():
     (row,) = be.explain(door(mask=COMPARED), 1, threshold=4).remarks
     assert "compared with 3 of 4 gallery templates" in row
     assert not be.explain(door(mask=COMPARED), 0, threshold=4).remarks
@@ -260,15 +255,3 @@ def test_a_list_of_candidates_names_their_number_in_the_heading(tmp_path, capsys
     assert float(full.recognition_rate) < float(be.closed_set(loaded).recognition_rate)
     assert main(["gallery-size", *as_matrix]) != 0
     assert "part of the gallery" in capsys.readouterr().err
-
-
-def test_cells_that_a_convention_removes_are_not_missing():
-    values = np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0)))
-    is_compared = np.ones((6, 6), dtype=bool)
-    is_compared[[0, 2], [4, 5]] = False
-    meta = {"camera": [1, 1, 2] * 2}
-    scores = be.Scores(values, list("aaabbb"), probe_meta=meta).with_mask(is_compared)
-    convention = convention_of(be.protocol.load("market1501"), ("reid",))
-    cells = kept_scores(scores, convention).cells
-    assert cells.removed(np.arange(6)).any()
-    np.testing.assert_array_equal(cells.missing(0, 6, failures=False), ~is_compared)

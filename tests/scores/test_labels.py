@@ -173,13 +173,6 @@ def test_label_arrays_keep_their_dtype(dtype):
     assert_same_subjects(scores, labels.tolist(), labels.tolist())
 
 
-def test_pandas_labels():
-    plain = ["b", "a", "b"]
-    series = pd.Series(plain, index=[7, 8, 9]), pd.Series(plain, dtype="string")
-    for labels in (*series, pd.Index(plain), pd.Categorical(plain)):
-        assert_same_subjects(square(labels), plain, plain)
-
-
 NO_VALUE = "is of type .*; expected a hashable value"
 WITHOUT = "which does not define when"
 

@@ -215,11 +215,6 @@ def test_what_fits_no_scores_is_refused(make, given, says):
         make(*given)
 
 
-def test_gallery_metadata_of_a_square_matrix_is_the_probes_metadata():
-    scores = be.Scores(np.zeros((2, 2)), ["a", "b"], probe_meta={"camera": [1, 2]})
-    assert scores.gallery_meta["camera"].tolist() == [1, 2]
-
-
 @pytest.mark.parametrize(
     "task", [be.verification, be.open_set, be.closed_set, be.ranks, be.evaluate]
 )
@@ -518,14 +513,3 @@ def test_scores_are_neither_a_sequence_nor_an_array(scores):
     for call in (np.asarray, lambda x: be.Scores(x, PROBES), lambda x: be.Scores([[0.0]], x)):
         with refused(r"Scores are no array; give scores\.values"):
             call(scores)
-
-
-def test_scores_keep_the_limit_under_which_they_were_made():
-    distances = small((4, 6), "float64")
-    with be.set_options(memory_limit="200 MiB"):
-        enough = rectangular(distances)
-    assert be.verification(enough).equals(be.verification(rectangular(distances)))
-    with be.set_options(memory_limit="1 MiB"):
-        limited = rectangular(distances)
-    with refused("`memory_limit` is 1 MiB, too little"):
-        be.verification(limited.select(probes=[0, 1]))

@@ -756,10 +756,10 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         means = ""
         if average := arguments.take("average", ()):
             means = f", means by {' and '.join(average)} of {len(vectors)} embeddings"
-            averaged = average_embeddings(vectors, columns | {"": subjects}, average, "probe")
-            vectors, columns = averaged.means, averaged.columns
+            columns = columns | {"": subjects}
+            vectors, columns, reasons = average_embeddings(vectors, columns, average, "probe")
             names_of_rows, people = as_names(columns[average[0]]), columns.pop("", None)
-            left_out = left_out_of(averaged.left_out, average)
+            left_out = left_out_of(reasons, average)
 
         def scores_at(enrolled: Any, probe: Any, genuine: Any, fold: Any) -> Scores:
             of_pairs = None

@@ -24,7 +24,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import CardSection, Field
 from bioeval.protocol.loading import available, load
 from bioeval.protocol.tasks import Reid
-from bioeval.scores.arrays import Mask, ProtocolMask
+from bioeval.scores.arrays import Mask
 from bioeval.scores.attempts import Exclusion, are_left_out, excludes_same, leaving_out, masked
 from bioeval.scores.codes import Codes, column_codes
 from bioeval.scores.labels import CAMERA_COLUMNS, ids_of_no_person
@@ -358,7 +358,7 @@ def kept_scores(scores: Scores, rules: Convention) -> Scores:
     return masked(scores, KeptCells(Candidates(scores, rules)))
 
 
-class KeptCells(ProtocolMask):
+class KeptCells:
     """Mask of a matrix under a convention, computed for the rows that are read.
 
     `scores_mask` is the mask of the scores themselves, if any.
