@@ -275,14 +275,6 @@ def indexed(
     return index, coordinate
 
 
-class _Column(NamedTuple):
-    """A variable of all parts."""
-
-    dims: tuple[str, ...]
-    values: np.ndarray  # float64 (parts, ...): NaN where a part lacks a value
-    dtype: np.dtype  # common dtype of the parts
-
-
 class Stack:
     """The numbers of a task in several parts, put in one by one, with a dimension for the parts.
 
@@ -294,7 +286,9 @@ class Stack:
         self._parts = parts  # number of parts
         self._table = table
         self._labels: dict[str, np.ndarray] = {}  # by dimension
-        self._columns: dict[str, _Column] = {}  # by variable
+        self._dims: dict[str, tuple[str, ...]] = {}  # of each part, by variable
+        self._values: dict[str, np.ndarray] = {}  # float64 (parts, ...): NaN where a part has none
+        self._dtypes: dict[str, np.dtype] = {}  # common to the parts
         self._filled: dict[str, int] = {}  # number of values put in, by variable
         self._alike: dict[str, Any] = {}  # variables that are the same in all parts
 
@@ -307,26 +301,22 @@ class Stack:
             if name in COST_LABELS:
                 self._alike[name] = dims, values
                 continue
-            if name not in self._columns:
+            if name not in self._values:
                 sizes = []
                 for dim, size in zip(dims, values.shape, strict=True):
                     sizes.append(len(self._labels[dim]) if dim in self._labels else size)
-                missing = np.full((self._parts, *sizes), np.nan)
-                self._columns[name] = _Column(dims, missing, values.dtype)
-                self._filled[name] = 0
-            column = self._columns[name]
-            if values.dtype != column.dtype:
-                column = column._replace(dtype=np.result_type(values.dtype, column.dtype))
-                self._columns[name] = column
+                self._values[name] = np.full((self._parts, *sizes), np.nan)
+                self._dims[name], self._dtypes[name], self._filled[name] = dims, values.dtype, 0
+            self._dtypes[name] = np.result_type(values.dtype, self._dtypes[name])
             self._filled[name] += values.size
             if all(indices_of_labels.get(dim) is None for dim in dims):
-                column.values[part] = values
+                self._values[name][part] = values
                 continue
             index: list[Any] = []
             for dim, size in zip(dims, values.shape, strict=True):
                 indices = indices_of_labels.get(dim)
                 index.append(np.arange(size) if indices is None else indices)
-            column.values[(part, *np.ix_(*index))] = values
+            self._values[name][(part, *np.ix_(*index))] = values
 
     def _indices_of(self, dim: str, labels: np.ndarray) -> np.ndarray | None:
         """Return the indices of labels along a dimension, to which new labels are appended.
@@ -340,14 +330,13 @@ class Stack:
         if len(new):
             stacked = np.append(stacked, new)
             self._labels[dim] = stacked
-            for name, column in self._columns.items():
-                if dim in column.dims:
-                    axis = column.dims.index(dim) + 1
-                    shape = [*column.values.shape]
+            for name, dims in self._dims.items():
+                if dim in dims:
+                    axis = dims.index(dim) + 1
+                    shape = [*self._values[name].shape]
                     shape[axis] = len(new)
-                    missing = np.full(shape, np.nan)
-                    values = np.concatenate([column.values, missing], axis=axis)
-                    self._columns[name] = column._replace(values=values)
+                    stack = [self._values[name], np.full(shape, np.nan)]
+                    self._values[name] = np.concatenate(stack, axis=axis)
         order = np.argsort(stacked, kind="stable")
         return order[np.searchsorted(stacked, labels, sorter=order)]
 
@@ -365,12 +354,13 @@ class Stack:
                 orders[dimension_name] = order
                 labels[dimension_name] = labels[dimension_name][order]
         variables: dict[str, Any] = {}
-        for name, (dims, values, dtype) in self._columns.items():
+        for name, values in self._values.items():
+            dims = self._dims[name]
             for axis, dimension in enumerate(dims, 1):
                 if dimension in orders:
                     values = values.take(orders[dimension], axis=axis)
             if self._filled[name] == values.size:
-                values = values.astype(dtype, copy=False)
+                values = values.astype(self._dtypes[name], copy=False)
             variables[name] = (dim, *dims), values
         labels[dim] = labels_of_parts
         return Scalars(in_order(variables | self._alike), labels, self._table)

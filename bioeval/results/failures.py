@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import overload
 
-import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_number
@@ -107,28 +106,18 @@ def _with_failures(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
         )
     variables = {}
     for name, variable in ds.data_vars.items():
-        for rate, values in _rates(str(name), variable.values, fta, fte).items():
+        measure, ending = str(name)[:3], str(name)[3:]
+        if measure not in ("far", "frr") or f"{measure}_iso{ending}" not in FAILURES:
+            continue
+        # ISO/IEC 19795-1. Failures are rejected: they count in FRR, and never in FAR.
+        counts_failures = float(measure == "frr")
+        with_acquisition = fta * counts_failures + variable.values * (1 - fta)
+        with_enrolment = fte * counts_failures + (1 - fte) * with_acquisition
+        rates = {f"{measure}_iso{ending}": with_acquisition, f"g{measure}{ending}": with_enrolment}
+        for rate, values in rates.items():
             variables[rate] = variable.dims, values, FAILURES[rate].attrs
             support = f"{rate}{SUPPORTED}"
             if (of_rate := f"{name}{SUPPORTED}") in ds:
                 about = described(FAILURES, support).attrs
                 variables[support] = ds[of_rate].dims, ds[of_rate].values, about
     return ds.assign(variables).assign_attrs(fta=fta, fte=fte, failures=_ASSUMED)
-
-
-def _rates(name: str, values: np.ndarray, fta: float, fte: float) -> dict[str, np.ndarray]:
-    """Return the rates with failures that follow from a variable, if it is a FAR or a FRR.
-
-    ISO/IEC 19795-1: ``FRR_iso = FTA + FRR (1 - FTA)``, ``FAR_iso = FAR (1 - FTA)``, ``GFRR = FTE +
-    (1 - FTE) FRR_iso`` and ``GFAR = (1 - FTE) FAR_iso``.
-    """
-    rate, ending = name[:3], name[3:]
-    if rate not in ("far", "frr") or f"{rate}_iso{ending}" not in FAILURES:
-        return {}
-    # Failures are rejected: they count in FRR, and never in FAR.
-    counts_failures = float(rate == "frr")
-    with_acquisition = fta * counts_failures + values * (1 - fta)
-    return {
-        f"{rate}_iso{ending}": with_acquisition,
-        f"g{rate}{ending}": fte * counts_failures + (1 - fte) * with_acquisition,
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import xarray as xr
@@ -178,13 +178,6 @@ def closed_set_counts(
     return counts, notes
 
 
-class DirAtFar(NamedTuple):
-    """DIR at FAR targets and ranks, each (targets, ranks)."""
-
-    dir: np.ndarray
-    threshold: np.ndarray  # the loosest threshold that gives the DIR, a distance
-
-
 @dataclass(frozen=True)
 class OpenSetPoints:
     """The attempts of open-set searches, and their exact operating points, at every score.
@@ -224,19 +217,20 @@ class OpenSetPoints:
         """The point at which FAR and 1 - DIR at rank 1 cross."""
         return self.ranked.first.equal_error()
 
-    def at_far(self, targets: np.ndarray, ranks: int) -> DirAtFar:
+    def at_far(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return DIR, and the loosest distance that gives it, each (targets, ranks)."""
         dir_, threshold = self.ranked.dir_at_far(targets, np.arange(1, ranks + 1))
-        return DirAtFar(dir_[0], threshold[0])
+        return dir_[0], threshold[0]
 
-    def values(self, at_far: DirAtFar, kind: Kind) -> Variables:
+    def values(self, dir_: np.ndarray, threshold: np.ndarray, kind: Kind) -> Variables:
         """Return the EER, and the points of :meth:`at_far`, in the user's units."""
         error = self.equal_error
         return {
             **in_units({name: x[0] for name, x in error.values().items()}, kind),
             "eer_threshold_next": to_user(self.next_scores(error.eer_threshold[0]), kind),
-            "dir_at_far": at_far.dir,
-            "threshold_at_far": to_user(at_far.threshold, kind),
-            "threshold_at_far_next": to_user(self.next_scores(at_far.threshold), kind),
+            "dir_at_far": dir_,
+            "threshold_at_far": to_user(threshold, kind),
+            "threshold_at_far_next": to_user(self.next_scores(threshold), kind),
         }
 
     def next_scores(self, thresholds: Any) -> np.ndarray:
@@ -247,9 +241,12 @@ class OpenSetPoints:
         distances = np.asarray(thresholds, dtype=np.float64)[None]
         return self.ranked.every.next_scores(distances)[0]
 
-    def finite_thresholds(self, at_far: DirAtFar) -> np.ndarray:
-        """Return the finite thresholds of the EER and of the FAR targets at rank 1."""
-        thresholds = np.append(at_far.threshold[:, 0], self.equal_error.eer_threshold)
+    def finite_thresholds(self, at_far: np.ndarray) -> np.ndarray:
+        """Return the finite thresholds of the EER and of the FAR targets at rank 1.
+
+        `at_far` are those of :meth:`at_far`.
+        """
+        thresholds = np.append(at_far[:, 0], self.equal_error.eer_threshold)
         return thresholds[np.isfinite(thresholds)]
 
 
@@ -357,6 +354,11 @@ class OpenSetCounts:
         np.cumsum(detected, axis=0, out=detected)  # the table may be large: sums replace it
         repeats = np.diff(np.flatnonzero(starts_row))
         nearest = np.fmin(searches.nearest_mate, searches.nearest_other)
+
+        def number_within(distances: np.ndarray) -> np.ndarray:  # of each threshold; NaN is in none
+            finite = np.sort(distances[~np.isnan(distances)])
+            return np.searchsorted(finite, grid, side="right")
+
         accepted = np.searchsorted(points.impostor_distances, grid, side="right")
         return cls(
             attempts=OpenSetAttempts.from_searches(searches, points),
@@ -364,9 +366,9 @@ class OpenSetCounts:
             detected=detected,
             identified=np.cumsum(detected, axis=1),
             accepted=accepted.astype(np.int64),
-            targets_within=_number_within(nearest[searches.enrolled], grid),
-            own_within=_number_within(searches.nearest_mate[searches.enrolled], grid),
-            non_targets_within=_number_within(nearest[~searches.enrolled], grid),
+            targets_within=number_within(nearest[searches.enrolled]),
+            own_within=number_within(searches.nearest_mate[searches.enrolled]),
+            non_targets_within=number_within(nearest[~searches.enrolled]),
             repeats=repeats,
         )
 
@@ -503,7 +505,7 @@ def open_set_dataset(
     kind = searches.about.kind
     points = OpenSetPoints.from_searches(searches, ties, role)
     longest = int((searches.mates + searches.others).max(initial=0))
-    at_far = points.at_far(far_targets, max_rank or max(1, min(longest, RANK_LIMIT)))
+    dir_, at_far = points.at_far(far_targets, max_rank or max(1, min(longest, RANK_LIMIT)))
     if isinstance(thresholds, np.ndarray):
         grid = to_internal(thresholds, kind)
     else:
@@ -518,7 +520,7 @@ def open_set_dataset(
     )
     options = {"rank_unit": searches.rank_unit, "fusion": searches.fusion}
     options |= {"ties": ties, "impostors": role}
-    values = points.values(DirAtFar(at_far.dir[:, :ranks], at_far.threshold[:, :ranks]), kind)
+    values = points.values(dir_[:, :ranks], at_far[:, :ranks], kind)
     next_scores = to_user(points.next_scores(grid), kind)[in_order_of_scores(kind)]
     values |= variables_over(("threshold",), threshold_next=next_scores)
     notes_on_ties = _tie_messages(searches, points, role, far_targets)
@@ -537,7 +539,7 @@ def _tie_messages(
     mates_last, mates_first = (OpenSetPoints.from_searches(searches, ties, role) for ties in ENDS)
     ends = mates_last.equal_error.ends[0].item(), mates_first.equal_error.ends[1].item()
     yield from tie_message("eer", ends, "EER")
-    low, high = (end.at_far(far_targets, 1).dir[:, 0] for end in (mates_last, mates_first))
+    low, high = (end.at_far(far_targets, 1)[0][:, 0] for end in (mates_last, mates_first))
     for target, *rates in zip(far_targets.tolist(), low, high, strict=True):
         words = f"{{dir}} at {{far}} {per_cent(target)}"
         messages = [*tie_message("dir_at_far", rates, words, far_target=target)]
@@ -551,7 +553,7 @@ def open_set_distances(
 ) -> np.ndarray:
     """Return the finite thresholds of the operating points at rank 1, as distances."""
     points = OpenSetPoints.from_searches(searches, ties, searches.impostor_role(impostors))
-    return points.finite_thresholds(points.at_far(far_targets, 1))
+    return points.finite_thresholds(points.at_far(far_targets, 1)[1])
 
 
 def open_set_scalars(
@@ -567,16 +569,10 @@ def open_set_scalars(
     points = OpenSetPoints.from_searches(searches, ties, role)
     longest = int((searches.mates + searches.others).max(initial=1))
     ranks = np.arange(1, min(longest, last_rank) + 1)
-    values = points.values(points.at_far(far_targets, len(ranks)), searches.about.kind)
+    values = points.values(*points.at_far(far_targets, len(ranks)), searches.about.kind)
     attempts = OpenSetAttempts.from_searches(searches, points)
     scalars = attempts.scalars(searches.about, role, far_targets, values)
     return scalars._replace(labels={**scalars.labels, "rank": ranks})
-
-
-def _number_within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """Return how many distances are within each threshold of the grid; NaN is in none."""
-    finite = np.sort(distances[~np.isnan(distances)])
-    return np.searchsorted(finite, grid, side="right")
 
 
 #: For each mean, the variable with the values of the queries.
@@ -591,20 +587,12 @@ OF_QUERY = {
 }
 
 
-def _ndcg(order: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """Return the share of a match in NDCG, ``1 / log2(1 + rank)`` over the ideal sum.
-
-    The ideal ranking has all matches first (Järvelin and Kekäläinen 2002).
-    """
-    ideal = np.cumsum(1 / np.log2(1.0 + np.arange(1, number.max(initial=0) + 1)))
-    return 1 / np.log2(1.0 + rank) / ideal[number - 1]
-
-
 #: Measures of a query that are sums over its matches: the function returns the share of a match
 #: from its order among the matches, its rank, and the number of matches. Shares are monotone in the
 #: rank. INP, matches over the rank of the last match: Ye et al. (2021); MRR: Voorhees (1999),
 #: TREC-8; R-precision: Manning, Raghavan and Schütze (2008), section 8.4; MAP@R: Musgrave, Belongie
-#: and Lim (2020).
+#: and Lim (2020); NDCG, ``1 / log2(1 + rank)`` over the sum of an ideal ranking, all matches first:
+#: Järvelin and Kekäläinen (2002).
 OF_MATCH: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
     "mean_inp": lambda order, rank, number: np.where(order == number, number / rank, 0.0),
     "mrr": lambda order, rank, number: np.where(order == 1, 1 / rank, 0.0),
@@ -612,7 +600,11 @@ OF_MATCH: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] 
     "mean_ap_at_r": lambda order, rank, number: np.where(
         rank <= number, order / rank / number, 0.0
     ),
-    "ndcg": _ndcg,
+    "ndcg": lambda order, rank, number: (
+        1
+        / np.log2(1.0 + rank)
+        / np.cumsum(1 / np.log2(1.0 + np.arange(1, number.max(initial=0) + 1)))[number - 1]
+    ),
 }
 
 #: Measures whose shares depend on the rank and the number of matches alone. Their mean over all

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -221,23 +221,15 @@ def scalar(
     # A measure of this name that was added before is replaced.
     best_values = [f"{end}_{name}{of}" for end in ("max", "min") for of in ("", "_threshold")]
     other_measures = {key: x for key, x in ADDED.items() if key not in (name, *best_values)}
-    for variable in variables:
-        _require_free(variable.name, name, other_measures)
-    ADDED.clear()
-    ADDED.update(other_measures | {x.name: x for x in variables})
-
-
-def _require_free(variable: str, name: str, others: Mapping[str, Variable]) -> None:
-    """Raise :class:`DataError` if datasets have a variable or method of the variable's name.
-
-    `name` is the name of the measure that adds the variable.
-    """
     import xarray as xr
 
-    if variable in {**COORDINATES, **VARIABLES, **others}:
-        raise DataError(f'`name="{name}"`: there is a variable {variable} already')
-    if hasattr(xr.Dataset, variable):
-        raise DataError(f'`name="{name}"`: datasets have a method {variable}')
+    for variable in variables:
+        if variable.name in {**COORDINATES, **VARIABLES, **other_measures}:
+            raise DataError(f'`name="{name}"`: there is a variable {variable.name} already')
+        if hasattr(xr.Dataset, variable.name):
+            raise DataError(f'`name="{name}"`: datasets have a method {variable.name}')
+    ADDED.clear()
+    ADDED.update(other_measures | {x.name: x for x in variables})
 
 
 def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) -> RateFunction:
@@ -247,8 +239,11 @@ def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) ->
     """
 
     def checked_rates(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+        read_only = [np.asarray(x).view() for x in (far, frr)]
+        for view in read_only:
+            view.setflags(write=False)
         try:
-            values = of_rates(_read_only(far), _read_only(frr))
+            values = of_rates(*read_only)
             values = np.array(values).astype(np.float64, casting="same_kind")
         except Exception as error:
             raise DataError(
@@ -287,9 +282,3 @@ def tried_function(of_rates: Callable[..., Any], bounds: tuple[float, float]) ->
             f"`of_rates` is {smallest:g} to {largest:g}; expected values within `bounds={bounds}`"
         )
     return checked_rates
-
-
-def _read_only(rates: np.ndarray) -> np.ndarray:
-    view = np.asarray(rates).view()
-    view.setflags(write=False)
-    return view

@@ -273,12 +273,11 @@ def all_beyond_scores(
 
 
 def beyond_scores(
-    threshold: float, far: float, frr: float, following: float = np.nan, *, is_given: bool = True
+    threshold: float, far: float, frr: float, following: float = np.nan
 ) -> list[Message]:
     """Return the message that a threshold accepts, or rejects, nearly all of both classes, if so.
 
-    The threshold may be on another scale than the scores. Only a threshold that a user gave, and no
-    rule chose, counts as outside the scores. `following` is the next score beyond the threshold.
+    The threshold may be on another scale than the scores. `following` is the next score beyond it.
     """
     # Failed attempts are rejected at any threshold, also at one that no score is beyond.
     # Where most are rejected, it is infinite distances that do it.
@@ -292,8 +291,7 @@ def beyond_scores(
     part = "all" if is_all else "at least 99.9 % of the"
     if is_all and does == "accepts" and (far < 1 or frr > 0):
         part = "all successful"
-    outside = bool(is_given and is_all)
-    return [Message(_BEYOND[0], threshold=threshold, does=does, part=part, outside=outside)]
+    return [Message(_BEYOND[0], threshold=threshold, does=does, part=part, outside=bool(is_all))]
 
 
 def following_scores(

@@ -6,7 +6,6 @@ Variables of a single study are described beside its call; :func:`entries` takes
 
 from __future__ import annotations
 
-import math
 import string
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -14,8 +13,6 @@ from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
-
-NOT_DEFINED = "n/a"
 
 #: Methods of intervals whose name alone does not say what is done.
 _METHODS = {
@@ -27,23 +24,9 @@ _METHODS = {
 }
 
 
-def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
-    """Return a rate in per cent; with digits ``"fine"`` two decimals, or two digits below 0.1 %."""
-    if digits == "fine":
-        digits = ".2g" if 0 < rate < 0.001 else ".2f"
-    text = number(100 * rate, digits)
-    return text + unit if rate == rate else text
-
-
-def number(value: float, digits: str = ".4g") -> str:
-    """Return a number as text; digits ``"p"``: two digits, and ``< 0.0001`` below 0.0001."""
-    if math.isnan(value):
-        return NOT_DEFINED
-    if digits == "p":
-        if value < 1e-4:
-            return "< 0.0001"
-        digits = ".2g"
-    return f"{value:{digits}}"
+def percent(rate: float, digits: str = "") -> str:
+    """Return a rate in per cent; by default with two decimals, or two digits below 0.1 %."""
+    return f"{100 * rate:{digits or ('.2g' if 0 < rate < 0.001 else '.2f')}} %"
 
 
 def method_in_words(name: str) -> str:

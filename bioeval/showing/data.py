@@ -10,7 +10,7 @@ import itertools
 import json
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -137,7 +137,9 @@ def frame_of(nodes: Iterable[Node], curves: bool = False) -> pd.DataFrame:
             for name in {"system", "other_system"} & block.keys():
                 names = map(without_condition.name_of_system, block[name].tolist())
                 block[name] = np.array([*names], dtype=object)
-            blocks.append(node.columns | _constant(node.selected, len(block["value"])) | block)
+            size = len(block["value"])
+            selected = {name: np.full(size, label) for name, label in node.selected.items()}
+            blocks.append(node.columns | selected | block)
     found = dict.fromkeys(itertools.chain.from_iterable(blocks))
     dims = [x for x in dict.fromkeys((*_FIRST, *found)) if x in found]
     dims = [x for x in dims if x not in (*COLUMNS, NEXT_SCORE)]
@@ -147,10 +149,6 @@ def frame_of(nodes: Iterable[Node], curves: bool = False) -> pd.DataFrame:
         if name in found or name not in _WHERE_NEEDED:
             columns[name] = _column(name, [block.get(name) for block in blocks], sizes)
     return pd.DataFrame(columns)
-
-
-def _constant(labels: Mapping[str, Any], size: int) -> dict[str, np.ndarray]:
-    return {name: np.full(size, label) for name, label in labels.items()}
 
 
 def _column(name: str, parts: Sequence[Any], sizes: Sequence[int]) -> Any:
@@ -286,7 +284,11 @@ class ResultData:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """The frame of all numbers, and of statistics over folds and partitions."""
-        frame = frame_of([*self._numbers, *_statistics(self._numbers)])
+        statistics = []
+        for node in self._numbers:
+            if over := [dim for dim in OVER if dim in node.dataset.dims]:
+                statistics.append(node._replace(dataset=aggregate(node.dataset, over)))
+        frame = frame_of([*self._numbers, *statistics])
         frame.attrs = self._attributes
         return frame
 
@@ -338,13 +340,6 @@ class ResultData:
                 if dim in node.dataset.dims and (columns := dict(_curves(node.dataset, dim))):
                     name = f"{node.name}_{dim}".replace("/", "_")
                     yield name, xr.Dataset(columns).to_dataframe().reset_index()
-
-
-def _statistics(nodes: list[Node]) -> Iterator[Node]:
-    for node in nodes:
-        over = [dim for dim in OVER if dim in node.dataset.dims]
-        if over:
-            yield node._replace(dataset=aggregate(node.dataset, over))
 
 
 def _curves(dataset: xr.Dataset, dim: str) -> Iterator[tuple[str, xr.DataArray]]:
@@ -438,7 +433,7 @@ class Condition:
         row of the frame has the number.
         """
         if not self.sign:
-            yield from _VERDICTS[self.text](frame)
+            yield from self._failed_verdicts(frame)
             return
         measures = frame["measure"].unique().tolist()
         measure, column = self.measure.name, "value"
@@ -480,6 +475,32 @@ class Condition:
                 elif name not in (*COLUMNS, "rank") and label == label and label is not None:
                     places.append(f"{name} {label}")
             yield f"{self.text}: {reason} ({', '.join(places)})"
+
+    def _failed_verdicts(self, frame: pd.DataFrame) -> Iterator[str]:
+        """Yield the open promises, or the measures in which a later system is worse than the first.
+
+        Where measures were chosen, or none is supported, one that is not supported is told, too.
+        """
+        is_verdict = frame["measure"] == "verdict"
+        if self.text == WORSE:
+            is_verdict = frame["statistic"] == "separated"
+        if not is_verdict.any():
+            raise DataError(f"`fail_if` is {self.text}, and these results have no verdict")
+        if self.text == OPEN:
+            is_open = is_verdict & (frame["text"] == OPEN)
+            yield from (f"{OPEN}: {promise}" for promise in frame.loc[is_open, "promise"])
+            return
+        first = frame.loc[is_verdict, "system"].iloc[0]
+        rows = frame[is_verdict & (frame["other_system"] == first)]
+        is_supported = rows["supported"].fillna(True).astype(bool)
+        chosen = any(x.get("measures") for x in frame.attrs["results"].values())
+        for row, supported in zip(rows.to_dict("records"), is_supported, strict=True):
+            point = row["point"]
+            measure = row["measure"] if np.isnan(point) else f"{row['measure']}={point:g}"
+            if not supported and (chosen or not is_supported.any()):
+                yield f"{WORSE}: too few people or attempts to tell: {row['system']}, {measure}"
+            elif supported and row["value"] == -1:
+                yield f"{WORSE}: {row['system']}, {measure}"
 
     def _at_places(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the rows at the named places; by default, of test parts and means over folds."""
@@ -533,39 +554,3 @@ def _of_label(rows: pd.DataFrame, dim: str, label: str) -> pd.DataFrame:
 
 def _is_at(places: pd.Series[float], number: float) -> np.ndarray:
     return np.isclose(places, number, rtol=1e-12, atol=0)
-
-
-def _worse(frame: pd.DataFrame) -> Iterator[str]:
-    """Yield the measures by which a later system is shown to be worse than the first.
-
-    Where the measures were chosen, or none is supported, one that is not supported is told, too.
-    """
-    is_verdict = frame["statistic"] == "separated"
-    if not is_verdict.any():
-        raise _no_verdict(WORSE)
-    first = frame.loc[is_verdict, "system"].iloc[0]
-    rows = frame[is_verdict & (frame["other_system"] == first)]
-    is_supported = rows["supported"].fillna(True).astype(bool)
-    chosen = any(x.get("measures") for x in frame.attrs["results"].values())
-    for row, supported in zip(rows.to_dict("records"), is_supported, strict=True):
-        point = row["point"]
-        measure = row["measure"] if np.isnan(point) else f"{row['measure']}={point:g}"
-        if not supported and (chosen or not is_supported.any()):
-            yield f"{WORSE}: too few people or attempts to tell: {row['system']}, {measure}"
-        elif supported and row["value"] == -1:
-            yield f"{WORSE}: {row['system']}, {measure}"
-
-
-def _open(frame: pd.DataFrame) -> Iterator[str]:
-    verdicts = frame[frame["measure"] == "verdict"]
-    if verdicts.empty:
-        raise _no_verdict(OPEN)
-    for promise in verdicts.loc[verdicts["text"] == OPEN, "promise"]:
-        yield f"{OPEN}: {promise}"
-
-
-def _no_verdict(word: str) -> DataError:
-    return DataError(f"`fail_if` is {word}, and these results have no verdict")
-
-
-_VERDICTS: dict[str, Callable[[pd.DataFrame], Iterator[str]]] = {WORSE: _worse, OPEN: _open}

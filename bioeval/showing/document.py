@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -58,16 +58,15 @@ from bioeval.showing.text import (
     Label,
     Legend,
     Messages,
-    Number,
     Paragraph,
     Phrase,
     Picture,
     Quantity,
-    Score,
     Section,
     Table,
     Text,
     cell_of,
+    cell_of_number,
     rates_are_of,
     say,
     task_of,
@@ -228,23 +227,18 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
 #: Probes that are listed, those with the worst ranks.
 _LISTED = 20
 
-#: Columns of ranks: the heading, and what a value is.
-_RANKS: Mapping[str, tuple[str, Callable[[Any], Text]]] = {
-    "probe": ("probe", Label),
-    "subject": ("subject", Label),
-    "identification_rank": ("rank", partial(Number, digits=6)),
-    "mate_distance": ("best mate", Score),
-    "nearest_other": ("nearest other", Score),
-}
-
 
 def ranks_section(ds: xr.Dataset, _: Detail) -> Section:
     """Return the rank of the best mate of each probe, the worst first, and the scores beside it."""
     order = np.argsort(-ds["identification_rank"].values, kind="stable")  # NaN, no rank, is last
     columns, cells = [], []
-    for name, (heading, kind) in _RANKS.items():
-        if name in ds:
-            columns.append(Column(name, heading))
+    # What names a probe comes before its numbers.
+    for name in ("probe", *sorted(ds.data_vars, key=lambda x: "units" in ds[x].attrs)):
+        about = ds[name].attrs
+        if label := about.get("label"):
+            columns.append(Column(str(name), label))
+            is_label = name == "probe" or "units" not in about
+            kind = Label if is_label else partial(cell_of_number, about=about)
             cells.append(map(kind, ds[name].values[order[:_LISTED]].tolist()))
     rows = [*zip(*cells, strict=True)]
     more = [f"... and {order.size - _LISTED:,} more"] if order.size > _LISTED else []
@@ -341,14 +335,6 @@ class _Task:
         return joined_texts({x.name_of_system(): texts_of(x.dataset) for x in self.nodes})
 
 
-class _SortedMessages(NamedTuple):
-    """The messages of results by their place in a document."""
-
-    alarms: list[Block]
-    answers: list[Message]
-    others: list[Message]
-
-
 #: Evaluations, comparisons and threshold studies, whose short view has one line for each note.
 _EVALUATED = {
     *("verification", "open-set", "closed-set", "reid", "gom"),
@@ -403,7 +389,7 @@ def section_of(
         elif message.code not in _SHOWN_BY_TABLES:
             others.append(message)
     in_answers = [argument for answer in answers for argument in answer.arguments.values()]
-    messages = _SortedMessages(alarms, answers, [x for x in others if x not in in_answers])
+    others = sorted((x for x in others if x not in in_answers), key=lambda x: bool(x.about))
 
     texts_above: list[Text] = []
     hidden: list[Text] = []  # what the short view of an evaluation leaves out
@@ -427,8 +413,8 @@ def section_of(
         in_short = "Choose a threshold to install by be.study_threshold (bioeval threshold)."
         notes.append(in_short if is_short else in_full)
     notes += notes_of([row for task in tasks for row in task.rows], sections, is_short)
-    blocks = [*messages.alarms, header_of(nodes, is_short)]
-    for answer in messages.answers:
+    blocks = [*alarms, header_of(nodes, is_short)]
+    for answer in answers:
         of_some = say("{about:names}: {answer}", about=answer.about, answer=answer)
         blocks.append(Paragraph(of_some if answer.about else answer, "answer"))
     chosen = [x for x in nodes if _WITH_THRESHOLD & {m.code for m in messages_of(x.dataset.attrs)}]
@@ -448,7 +434,6 @@ def section_of(
                 [(label, say(template_of(text), task=label.task)) for text, label in labels.items()]
             )
         )
-    others = sorted(messages.others, key=lambda x: bool(x.about))
     if is_short:
         facts = [x for x in others if not isinstance(SENTENCES[x.code], Doubt)]
         others = [x for x in others if x not in facts]
@@ -511,24 +496,35 @@ def _task(nodes: Sequence[Node], detail: Detail, is_dense: bool) -> _Task:
     if detail != "all":
         rows = [row for row in rows if row.supported is not False or row.is_asked]
     if detail == "brief":
+        in_answers = {  # results whose answer has their threshold
+            x.name
+            for x in nodes
+            for message in messages_of(x.dataset.attrs)
+            if message.code in ANSWERS and "threshold" in message.arguments
+        }
         brief = [
             row
             for row in rows
-            if row.is_brief
-            and not (
-                row.name == "threshold"
-                and any(
-                    x.code in ANSWERS and "threshold" in x.arguments
-                    for x in messages_of(row.node.dataset.attrs)
-                )
-            )
+            if row.is_brief and not (row.name == "threshold" and row.node.name in in_answers)
         ]
         rows = brief or [row for row in rows if row.about.get("detail") == "data"]
     systems = {row.system for row in rows}
     if detail == "brief" and len(systems) > FEW:  # their letters say which pairs differ
         rows = [row for row in rows if not row.other_system]
     if is_dense:
-        targets = {node.name: _strictest_target(node.dataset) for node in nodes}
+        # The strictest of the FAR targets with enough people and attempts, NaN without one; a
+        # target with 30 expected errors comes before one that is uncertain.
+        targets: dict[str, float] = {}
+        for node in nodes:
+            lacking_for: dict[str, set[float]] = {code: set() for code in SUPPORT}
+            for message in messages_of(node.dataset.attrs):
+                if message.code in SUPPORT and message.arguments["chosen"] == "far":
+                    lacking_for[message.code].update(message.arguments["targets"])
+            known = node.dataset.variables.get("far_target")
+            supported = {*([] if known is None else known.values.tolist())}
+            supported -= lacking_for[SUPPORT[0]]
+            usual = supported - lacking_for[SUPPORT[1]] or supported
+            targets[node.name] = min(usual, default=math.nan)
         rows = [
             row
             for row in rows
@@ -537,21 +533,6 @@ def _task(nodes: Sequence[Node], detail: Detail, is_dense: bool) -> _Task:
         ]
     shown = sum(row.is_defined and row.statistic in ("", "mean") for row in rows)
     return _Task(nodes, rows, is_defined, number_defined - shown)
-
-
-def _strictest_target(dataset: xr.Dataset) -> float:
-    """Return the strictest of the FAR targets with enough people and attempts, NaN without one.
-
-    A target with 30 expected errors comes before one that is uncertain.
-    """
-    if "far_target" not in dataset.coords:
-        return math.nan
-    lacking: dict[str, set[float]] = {code: set() for code in SUPPORT}
-    for message in messages_of(dataset.attrs):
-        if message.code in SUPPORT and message.arguments["chosen"] == "far":
-            lacking[message.code].update(message.arguments["targets"])
-    supported = {*dataset.variables["far_target"].values.tolist()} - lacking[SUPPORT[0]]
-    return min(supported - lacking[SUPPORT[1]] or supported, default=math.nan)
 
 
 def _rows(node: Node, *, data: bool = False) -> Iterator[Row]:
@@ -661,14 +642,19 @@ def _why_undefined(task: _Task) -> list[Text]:
     return [say(text, labels=Enumeration(x), why=say(why)) for why, x in labels.items()]
 
 
-def _support(dataset: xr.Dataset) -> list[Text]:
-    by_parts: dict[tuple[str, ...], list[Message]] = {}
+def _support_messages(dataset: xr.Dataset) -> Iterator[Message]:
     for message in messages_of(dataset.attrs):
         about = message.arguments
         if message.code in SUPPORT and f"{about['rate']}_at_{about['chosen']}" in dataset:
-            task = str(dataset.attrs.get("task", ""))
-            parts = tuple(x for x in message.about if not task.startswith(x))
-            by_parts.setdefault(parts, []).append(Message(message.code, **about))
+            yield message
+
+
+def _support(dataset: xr.Dataset) -> list[Text]:
+    by_parts: dict[tuple[str, ...], list[Message]] = {}
+    for message in _support_messages(dataset):
+        task = str(dataset.attrs.get("task", ""))
+        parts = tuple(x for x in message.about if not task.startswith(x))
+        by_parts.setdefault(parts, []).append(Message(message.code, **message.arguments))
     notes: list[Text] = list(by_parts.pop((), ()))
     for parts, messages in by_parts.items():
         notes.append(say("{parts:names}: {messages:messages}", parts=parts, messages=messages))
@@ -681,11 +667,10 @@ def _support(dataset: xr.Dataset) -> list[Text]:
 def _support_in_short(dataset: xr.Dataset, rows: Sequence[Row]) -> list[Text]:
     """Return a line for each rate of which no row is at a target that the data surely support."""
     found: dict[tuple[Any, ...], list[Message]] = {}
-    for message in messages_of(dataset.attrs):
+    for message in _support_messages(dataset):
         about = message.arguments
-        if message.code in SUPPORT and f"{about['rate']}_at_{about['chosen']}" in dataset:
-            key = about["rate"], about["chosen"], about["unit"], message.about
-            found.setdefault(key, []).append(message)
+        key = about["rate"], about["chosen"], about["unit"], message.about
+        found.setdefault(key, []).append(message)
     texts: list[Text] = []
     for (rate, chosen, unit, parts), messages in found.items():
         targets = [x for message in messages for x in message.arguments["targets"]]
@@ -796,7 +781,7 @@ def notes_of(
 
 
 #: Thresholds whose origin is in the attribute ``chosen_on``.
-_CHOSEN_BY_RULE = ("threshold", "threshold_used", "assured_threshold", "bayes_threshold")
+_CHOSEN_BY_RULE = ("threshold", "assured_threshold")
 
 
 def _labels_of(rows: Iterable[Row]) -> Enumeration:

@@ -63,7 +63,12 @@ def header_of(nodes: Sequence[Node], is_short: bool = False) -> Facts:
     by_system: dict[str, xr.Dataset] = {}
     for node in nodes:
         by_system.setdefault(node.name_of_system(), node.dataset)
-    names = [x for x in by_system if x] or _systems_of(nodes[0].dataset)
+    names = [x for x in by_system if x]
+    if not names:
+        dataset = nodes[0].dataset
+        names = [str(dataset.attrs.get("system", ""))]
+        if "system" in dataset.dims and "system" in dataset.variables:
+            names = list(map(str, dataset.variables["system"].values.tolist()))
     sides = {sides_in_words(x.attrs) for x in by_system.values()}
     facts = [data_fact(names, "" if len(sides) > 1 else sides.pop())]
     for name, attribute, wording in _FACTS:
@@ -73,21 +78,18 @@ def header_of(nodes: Sequence[Node], is_short: bool = False) -> Facts:
         if is_short and name == "Threshold":
             texts = {k: [_threshold(x.attrs, is_short)] for k, x in by_system.items()}
         facts += (Fact(name, text) for text in joined_texts(texts))
-    selected = {x.name_of_system(): [_selected_in_words(x)] for x in reversed(nodes)}
+    selected: dict[str, list[Text]] = {}  # places of a result, such as a partition
+    for node in reversed(nodes):
+        places = [
+            say("{dim:name} {label:name}", dim=dim.replace("_", " "), label=label)
+            for dim, label in node.selected.items()
+        ]
+        selected[node.name_of_system()] = [Enumeration(places, "") if places else ""]
     facts += (Fact("Selected", text) for text in joined_texts(selected))
-    left_out = {k: [comparisons_left_out(x.attrs)] for k, x in by_system.items()}
+    left_out = {k: [_comparisons_left_out(x.attrs)] for k, x in by_system.items()}
     facts += (Fact("Left out", text) for text in joined_texts(left_out))
     terms = Fact("Terms", Vocabulary(is_short))
-    return Facts((*facts, terms, Fact("Left out", tasks_left_out(nodes))))
-
-
-def _selected_in_words(node: Node) -> Text:
-    """Return the places that were selected of a result, such as a partition, in words."""
-    places = [
-        say("{dim:name} {label:name}", dim=dim.replace("_", " "), label=label)
-        for dim, label in node.selected.items()
-    ]
-    return Enumeration(places, "") if places else ""
+    return Facts((*facts, terms, Fact("Left out", _tasks_left_out(nodes))))
 
 
 def data_fact(systems: Sequence[str], data: str) -> Fact:
@@ -112,7 +114,7 @@ def scores_in_words(kind: str, protocol: str = "") -> Text:
 def rules_of(dataset: xr.Dataset) -> list[Text]:
     """Return the parts, the gallery and the rules of a task in words; a text may be empty."""
     attrs = dataset.attrs
-    rules = [*parts_in_words(dataset), candidates_in_words(attrs)]
+    rules = [*_parts_in_words(dataset), candidates_in_words(attrs)]
     return [*rules, *(_in_words(name, wording, attrs) for name, wording in _RULES.items())]
 
 
@@ -120,7 +122,7 @@ def unusual_rules_of(dataset: xr.Dataset) -> list[Text]:
     """Return the rules of :func:`rules_of` of which a reader of a short view has to know."""
     attrs = dataset.attrs
     usual = {**_USUAL, "genuine_gallery_subjects": {attrs.get("gallery_subjects")}}
-    rules = [*parts_in_words(dataset), candidates_in_words(attrs)]
+    rules = [*_parts_in_words(dataset), candidates_in_words(attrs)]
     for name, wording in _RULES.items():
         if name in attrs and name not in _RULES_OF_CARDS and attrs[name] not in usual.get(name, ()):
             rules.append(_in_words(name, wording, attrs))
@@ -156,12 +158,6 @@ def _in_words(attribute: str, wording: Wording, attrs: Attributes) -> Text:
     return template.format(**values)
 
 
-def _systems_of(dataset: xr.Dataset) -> list[str]:
-    if "system" in dataset.dims and "system" in dataset.variables:
-        return list(map(str, dataset.variables["system"].values.tolist()))
-    return [str(dataset.attrs.get("system", ""))]
-
-
 # ------------------------------------------------------------------------------------------- facts
 
 
@@ -178,7 +174,12 @@ def _partition(attrs: Attributes) -> Text:
 def _threshold(attrs: Attributes, is_short: bool = False) -> Text:
     if attrs.get("threshold_rule", "none") == "none":
         return ""
-    choice = threshold_choice(attrs, is_short)
+    chosen_on = str(attrs["chosen_on"])
+    if is_short:
+        chosen_on = chosen_on.partition(", so errors")[0]
+    choice: Text = chosen_on
+    if chosen_on != "given":
+        choice = say("{rule}, chosen on {data}", rule=rule_of(attrs), data=chosen_on)
     if "assure" in attrs:
         return say("by the rule, only for comparison: {choice}", choice=choice)
     return choice
@@ -415,7 +416,7 @@ _RULES_OF_CARDS = (
 WITH_ITSELF = {"templates-on-both-sides": "templates", "self-comparisons-left-out": "comparisons"}
 
 
-def comparisons_left_out(attrs: Attributes) -> str:
+def _comparisons_left_out(attrs: Attributes) -> str:
     """Return how many comparisons of a template with itself are no attempts, in words.
 
     Those of claims are not counted: each claim leaves out its own templates.
@@ -443,7 +444,7 @@ _TASKS_OF_COURSE = {
 }
 
 
-def tasks_left_out(nodes: Sequence[Node]) -> str:
+def _tasks_left_out(nodes: Sequence[Node]) -> str:
     """Return the tasks that the card has and the scores do not support, with reasons."""
     attrs = nodes[0].dataset.attrs
     layout = str(attrs.get("layout"))
@@ -487,18 +488,6 @@ def threshold_rule(attrs: Mapping[Any, Any]) -> Rule:
 def rule_of(attrs: Mapping[Any, Any]) -> Text:
     """Return the point that the rule of a result chooses."""
     return rule_in_words(threshold_rule(attrs))
-
-
-def threshold_choice(attrs: Mapping[Any, Any], is_short: bool = False) -> Text:
-    """Return how the threshold of a result was chosen, and on which data."""
-    chosen_on = str(attrs["chosen_on"])
-    if is_short:
-        chosen_on = chosen_on.partition(", so errors")[0]
-    if chosen_on == "given":
-        return chosen_on
-    if threshold_rule(attrs).name == "none":
-        return f"chosen on {chosen_on}"
-    return say("{rule}, chosen on {data}", rule=rule_of(attrs), data=chosen_on)
 
 
 #: The counts of a title.
@@ -606,7 +595,7 @@ def _total(dataset: xr.Dataset, name: str) -> int | None:
     return int(np.nansum(values))
 
 
-def parts_in_words(dataset: xr.Dataset) -> Iterator[Text]:
+def _parts_in_words(dataset: xr.Dataset) -> Iterator[Text]:
     """Yield how often the data were divided, with the subjects of each part, and the thresholds."""
     over = [dataset.sizes[dim] for dim in OVER if dim in dataset.dims]
     if "partitions" in dataset.attrs and (over or "statistic" in dataset.dims):

@@ -54,7 +54,11 @@ class Images:
         if name not in self._images:
             self._images[name] = None
             try:
-                self._images[name] = _face(name) or self._of_file(name)
+                grey = image_of(name)
+                if grey is None and name.startswith(SCHEME):
+                    raise NoImageError("bioeval has no face of this name")
+                face = None if grey is None else Image.fromarray(grey)
+                self._images[name] = self._of_file(name) if face is None else face
             except NoImageError as error:
                 self.missing[name] = str(error)
         return self._images[name]
@@ -141,12 +145,3 @@ class Images:
                 raise
             raise NoImageError("it is not an image that can be read") from error
         return small
-
-
-def _face(name: str) -> Image.Image | None:
-    grey = image_of(name)
-    if grey is None and name.startswith(SCHEME):
-        raise NoImageError("bioeval has no face of this name")
-    if grey is None:
-        return None
-    return Image.fromarray(grey)

@@ -77,30 +77,31 @@ def pieces_of(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
     `cells` writes the cells of tables, `words` all sentences.
     """
     cells.rates, cells.names = words.rates, words.names = {}, {}  # both note the same terms
-    for piece in [*_pieces(section, cells, words)]:  # the terms are known when all is written
+    pieces = [*_pieces(section, cells, words)]  # the terms are known when all is written
+    rates = names_in_full(words.rates)
+    by_term: dict[str, list[str]] = {}  # abbreviations by ISO's term
+    for short, (_, term) in rates.items():
+        by_term.setdefault(term, []).append(short)
+    by_term.pop("", None)
+    heads = ["ISO: ", *[""] * len(by_term)]
+    in_short = ", ".join(
+        f"{' and '.join(shorts)} ({head}{term})"
+        for (term, shorts), head in zip(by_term.items(), heads, strict=False)
+    )
+    names = {x: f"{name} (ISO: {term})" if term else name for x, (name, term) in rates.items()}
+    names = {**names, **words.names, **names}
+    in_full = "; ".join(f"{x}: {name}" for x, name in names.items())
+    for piece in pieces:
         if isinstance(piece, Pairs):
-            pairs = [
-                (name, words.write(_terms(words, x.is_short)) if isinstance(x, Vocabulary) else x)
-                for name, x in piece.pairs
-            ]
-            if pairs := [(name, text) for name, text in pairs if text]:
+            pairs = []
+            for name, text in piece.pairs:
+                if isinstance(text, Vocabulary):
+                    text = words.write(in_short if text.is_short else in_full)
+                pairs += [(name, text)] * bool(text)
+            if pairs:
                 yield Pairs(pairs)
         else:
             yield piece
-
-
-def _terms(lines: Lines, is_short: bool) -> str:
-    """Return the terms that were written, in full, or only ISO's."""
-    rates = names_in_full(lines.rates)
-    if is_short:
-        shorts: dict[str, list[str]] = {}  # by ISO's term
-        for short, (_, term) in rates.items():
-            shorts.setdefault(term, []).append(short)
-        shorts.pop("", None)
-        terms = zip(shorts, ["ISO: ", *[""] * len(shorts)], strict=False)
-        return ", ".join(f"{' and '.join(shorts[x])} ({iso}{x})" for x, iso in terms)
-    names = {x: f"{name} (ISO: {term})" if term else name for x, (name, term) in rates.items()}
-    return "; ".join(f"{x}: {name}" for x, name in ({**names, **lines.names, **names}).items())
 
 
 def _pieces(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
@@ -207,8 +208,6 @@ _MINUS = re.compile(r"(?<!e)-(?=\d|inf)")
 class LatexLines(Lines):
     """Lines of LaTeX."""
 
-    line_break = "; "
-
     def literal(self, text: str) -> str:
         r"""Return text with the characters of LaTeX escaped.
 
@@ -229,15 +228,9 @@ class LatexLines(Lines):
         return self.literal(text).replace(r" \%", r"\,\%")
 
 
-class _Words(Lines):
-    """Lines of a comment."""
-
-    line_break = "; "
-
-
 def as_latex(section: Section) -> str:
     """Return the tables of a document as LaTeX, and its other parts as comments."""
-    cells, words = (kind(section.task) for kind in (LatexLines, _Words))
+    cells, words = (kind(section.task) for kind in (LatexLines, Lines))
     written = [r"% needs \usepackage{booktabs}"]
     for piece in pieces_of(section, cells, words):
         if isinstance(piece, Grid):
@@ -254,15 +247,21 @@ def as_latex(section: Section) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(written)).rstrip("\n") + "\n"
 
 
+def _padded(texts: Sequence[str], is_numeric: bool, least: int = 0) -> list[str]:
+    """Return the texts of a column at one width; numbers are at the right."""
+    width = max(least, *map(cell_len, texts))
+    blanks = (" " * (width - cell_len(text)) for text in texts)
+    pairs = zip(blanks, texts, strict=True)
+    return [blank + text if is_numeric else text + blank for blank, text in pairs]
+
+
 def _tabular(grid: Grid) -> Iterator[str]:
     padded = []
     for i, column in enumerate(grid.columns):
         texts = [column.heading, *column.texts]
         if i == 0:  # else "[" or "*" is an argument of the line break before it
             texts = [f"{{}}{x}" if x.startswith(("[", "*")) else x for x in texts]
-        width = max(map(len, texts))
-        pad = str.rjust if column.is_numeric else str.ljust
-        padded.append([pad(text, width) for text in texts])
+        padded.append(_padded(texts, column.is_numeric))
     headings, *rows = zip(*padded, strict=True)
     yield rf"\begin{{tabular}}{{{''.join('lr'[x.is_numeric] for x in grid.columns)}}}"
     yield r"\toprule"
@@ -282,8 +281,6 @@ _LINE_START = re.compile(r"^(?=[#>+=-])|^(\d+)(?=[.)] )")
 
 class MarkdownLines(Lines):
     """Lines of Markdown."""
-
-    line_break = "; "
 
     def literal(self, text: str) -> str:
         r"""Return text with the characters of Markdown escaped.
@@ -325,16 +322,9 @@ def as_markdown(section: Section) -> str:
 def _pipes(grid: Grid) -> Iterator[str]:
     padded = []
     for column in grid.columns:
-        texts = [column.heading, *column.texts]
-        width = max(2, *map(cell_len, texts))
-        blanks = [" " * (width - cell_len(text)) for text in texts]
-        rule = "-" * (width - 1)
-        if column.is_numeric:
-            heading, *cells = (blank + text for blank, text in zip(blanks, texts, strict=True))
-            padded.append([heading, f"{rule}:", *cells])
-        else:
-            heading, *cells = (text + blank for blank, text in zip(blanks, texts, strict=True))
-            padded.append([heading, f":{rule}", *cells])
+        heading, *cells = _padded([column.heading, *column.texts], column.is_numeric, least=2)
+        rule = "-" * (cell_len(heading) - 1)
+        padded.append([heading, f"{rule}:" if column.is_numeric else f":{rule}", *cells])
     for row in zip(*padded, strict=True):
         yield f"| {' | '.join(row)} |"
 
@@ -383,8 +373,6 @@ def _safe(text: str) -> str:
 
 class HtmlLines(Lines):
     """Lines of HTML."""
-
-    line_break = "<br>"
 
     def literal(self, text: str) -> str:
         """Return text with its characters escaped."""
@@ -452,29 +440,23 @@ def body(section: Section, lines: Lines) -> str:
                     f'<div class="in">{table}{caption}{head}<tbody>{rows}</tbody></table></div>'
                 )
                 title = ""
-            case _:
-                written += _html(piece)
+            case Line(role=""):
+                written += f"<p>{piece.text}</p>"
+            case Line(role="note"):
+                written += f"<p><i>{piece.text}</i></p>"
+            case Line(role="remark"):
+                written += f'<p class="in"><i>{piece.text}</i></p>'
+            case Line():
+                written += f'<p class="t"><b>{piece.text}</b></p>'
+            case Pairs():
+                rows = "".join(
+                    f'<tr><th scope="row"><i>{name}</i></th><td>{text}</td></tr>'
+                    for name, text in piece.pairs
+                )
+                written += f"<table><tbody>{rows}</tbody></table>"
+            case Points():
+                written += f"<ul>{''.join(f'<li>{x}</li>' for x in piece.sentences)}</ul>"
     return written
-
-
-def _html(piece: Line | Pairs | Points) -> str:
-    match piece:
-        case Line(role=""):
-            return f"<p>{piece.text}</p>"
-        case Line(role="note"):
-            return f"<p><i>{piece.text}</i></p>"
-        case Line(role="remark"):
-            return f'<p class="in"><i>{piece.text}</i></p>'
-        case Line():
-            return f'<p class="t"><b>{piece.text}</b></p>'
-        case Pairs():
-            rows = (
-                f'<tr><th scope="row"><i>{name}</i></th><td>{text}</td></tr>'
-                for name, text in piece.pairs
-            )
-            return f"<table><tbody>{''.join(rows)}</tbody></table>"
-        case Points():
-            return f"<ul>{''.join(f'<li>{sentence}</li>' for sentence in piece.sentences)}</ul>"
 
 
 def _without_marks(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -74,23 +74,15 @@ def messages(result: Any) -> list[ResultMessage]:
         )
     lines = Lines()
     listed = {}
-    for message in answers_first(_messages_in(result)):
+    found: Iterable[Message] = ()
+    if isinstance(result, Shown):
+        found = result.messages
+    else:
+        found = (x for _, dataset in datasets(result) for x in messages_of(dataset.attrs))
+    for message in answers_first(found):
         sentence = lines.message(message)
         listed[message] = ResultMessage(message.code, message.arguments, sentence, message.about)
     return list(listed.values())
-
-
-def _messages_in(result: Any) -> Iterator[Message]:
-    if isinstance(result, Shown):
-        yield from result.messages
-        return
-    for _, dataset in datasets(result):
-        yield from messages_of(dataset.attrs)
-
-
-def sentences(dataset: xr.Dataset | xr.DataTree) -> list[str]:
-    """Return the sentences of the messages of a dataset, each once, after the parts of the data."""
-    return list(dict.fromkeys(map(sentence_about, messages_of(dataset.attrs))))
 
 
 def sentence_about(message: Message) -> str:

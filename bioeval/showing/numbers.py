@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from typing import NamedTuple
 
 from bioeval.base.errors import Message, escaped, singular
 from bioeval.showing.sentences import sentence_of
@@ -146,60 +145,43 @@ def printed(cell: Quantity, decimals: int | None = None) -> Printed:
             if cell.value < 1e-4:
                 return Printed("0.0001", before="<", mark=mark)
             return Printed(f"{cell.value:.2g}", mark=mark)
+    unit, scale = "", 1.0
+    fixed: int | None = None  # decimals of a number that is written as 0 or 1 only if it is exact
+    match cell:
         case Count():
             unit = cell.noun and (singular(cell.noun) if cell.value == 1 else cell.noun)
-            form = _Form(",.0f")
+            form = ",.0f"
         case Rate():
-            unit = "pp" if cell.difference else "%"
-            form = _Form.fixed(decimals_of_rate(cell) if decimals is None else decimals, scale=100)
+            unit, scale = "pp" if cell.difference else "%", 100.0
+            fixed = decimals_of_rate(cell) if decimals is None else decimals
+            form = f".{fixed}f"
         case _ if cell.digits is None:
-            unit = ""
-            form = _Form.fixed(cell.decimals)
+            fixed = cell.decimals
+            form = f".{fixed}f"
         case _:
-            unit = ""
             has_all_digits = 10**cell.digits - 0.5 <= abs(cell.value) < 1e15
-            form = _Form(",.0f" if has_all_digits else f".{cell.digits}g")
-    number = _decimal(cell, form)
-    return replace(number, unit=unit, mark=mark)
+            form = ",.0f" if has_all_digits else f".{cell.digits}g"
 
-
-class _Form(NamedTuple):
-    """How a number is written."""
-
-    format: str  # format specification of Python, without a sign
-    scale: float = 1.0  # 100: in per cent
-    decimals: int | None = None  # None: a number may be rounded to 0 or 1
-
-    @classmethod
-    def fixed(cls, decimals: int, scale: float = 1.0) -> _Form:
-        """Return a form with so many decimals, which has 0 and 1 only if they are exact."""
-        return cls(f".{decimals}f", scale, decimals)
-
-
-def _decimal(cell: Quantity, form: _Form) -> Printed:
     def text_of(x: float) -> str:
         sign = "+" if cell.difference and x else ""
-        text = f"{form.scale * x:{sign}z{form.format}}"
+        text = f"{scale * x:{sign}z{form}}"
         # A value that is rounded to 0 has no sign; limits keep theirs.
         is_zero = x == cell.value and not float(text.replace(",", ""))
         return text.lstrip("+") if is_zero else text
 
     def text_of_limit(x: float) -> str:
         # The limit of a ratio between small numbers may be huge, and its decimals say nothing.
-        is_ratio = form.decimals is not None and form.scale == 1
-        is_huge = is_ratio and abs(x) >= 100 > abs(cell.value)
+        is_huge = fixed is not None and scale == 1 and abs(x) >= 100 > abs(cell.value)
         return f"{x:,.0f}" if is_huge else text_of(x)
 
-    text = text_of(cell.value)
-    limits = _limits(cell, text_of_limit)
-    if form.decimals is None or cell.difference:
-        return Printed(text, limits=limits)
-    smallest = 10.0**-form.decimals
-    if float(text) == 0 < cell.value:
-        return Printed(f"{smallest:{form.format}}", limits=limits, before="<")
-    if float(text) == form.scale and _order(cell.value, 1.0) < 0:
-        return Printed(f"{form.scale - smallest:{form.format}}", limits=limits, before=">")
-    return Printed(text, limits=limits)
+    number, before = text_of(cell.value), ""
+    if fixed is not None and not cell.difference:
+        smallest = 10.0**-fixed
+        if float(number) == 0 < cell.value:
+            number, before = f"{smallest:{form}}", "<"
+        elif float(number) == scale and _order(cell.value, 1.0) < 0:
+            number, before = f"{scale - smallest:{form}}", ">"
+    return Printed(number, unit, _limits(cell, text_of_limit), before, mark)
 
 
 def _limits(cell: Quantity, text_of: Callable[[float], str]) -> tuple[str, str] | None:
@@ -284,10 +266,9 @@ class Lines:
     """Writes lines of text; this one as plain text.
 
     `task` is the task of rates that name none. Another form overrides :meth:`literal`,
-    :meth:`code`, :meth:`number`, :meth:`explained`, :meth:`picture` and `line_break`.
+    :meth:`code`, :meth:`number`, :meth:`explained` and :meth:`picture`.
     """
 
-    line_break = "\n"  # separator of lines in one text
     has_legends = False  # whether a legend explains labels, where no pointer can
 
     def __init__(self, task: str = ""):
@@ -362,8 +343,6 @@ class Lines:
                 return self.message(text)
             case Enumeration():
                 words = [self.write(x, rates) for x in text.texts]
-                if text.last == "\n":
-                    return self.line_break.join(words)
                 if text.last == ";" or len(words) < 2 or not text.last:
                     return ("; " if text.last == ";" else ", ").join(words)
                 return f"{', '.join(words[:-1])} {text.last} {words[-1]}"

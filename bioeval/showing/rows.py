@@ -249,7 +249,13 @@ def distinct_tasks(results: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
         other = path_of_multi.get(path.removesuffix("single"))
         if dataset.attrs.get("templates") != "single" or other is None:
             continue
-        if _equal(dataset, results[other]):
+        # Attempts are compared first: they mostly differ, and xarray loads dask for datasets.
+        attempts = "impostor_attempts"
+        multi = results[other]
+        are_known = attempts in dataset and attempts in multi
+        if are_known and not np.array_equal(dataset[attempts].values, multi[attempts].values):
+            continue
+        if dataset.equals(multi):
             del distinct[other]
             distinct[path] = dataset.assign_attrs(task=_BOTH)
     return distinct
@@ -259,18 +265,6 @@ def distinct_nodes(nodes: Sequence[Node]) -> list[Node]:
     """Return nodes without the tasks that :func:`distinct_tasks` leaves out."""
     by_name = distinct_tasks({node.name: node.dataset for node in nodes})
     return [x._replace(dataset=by_name[x.name]) for x in nodes if x.name in by_name]
-
-
-def _equal(single: xr.Dataset, multi: xr.Dataset) -> bool:
-    """Whether two datasets are equal.
-
-    Attempts are compared first: they mostly differ, and xarray loads dask to compare datasets.
-    """
-    name = "impostor_attempts"
-    have_attempts = name in single and name in multi
-    if have_attempts and not np.array_equal(single[name].values, multi[name].values):
-        return False
-    return single.equals(multi)
 
 
 def unit_of(attrs: Any) -> str:
@@ -431,7 +425,24 @@ class NumbersOfDataset:
         if "statistic" in about:
             block["statistic"] = about["statistic"]
         if "units" in about:
-            block |= self._values(name, dims, block)
+            threshold = self.thresholds.get(name, "")
+            columns = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
+            columns |= {"threshold": threshold, NEXT_SCORE: f"{threshold or name}{NEXT}"}
+            for column, variable in columns.items():
+                if self._is_over(variable, dims):
+                    block[column] = self._numbers(variable, dims)
+            block["unit"] = about["units"]
+            out_of = str(about.get("out_of", "")).split()
+            if "statistic" in dims:
+                is_number = block["statistic"] == "number"
+                block["unit"] = np.where(is_number, "partitions", about["units"])
+                for end in {"low", "high"} & block.keys():  # only the mean has limits
+                    if "statistic" not in self._dims[f"{name}_{end}"]:
+                        block[end] = np.where(block["statistic"] == "mean", block[end], np.nan)
+            elif out_of and all(self._is_over(x, dims) for x in out_of):
+                block["attempts"] = np.sum([self._numbers(x, dims) for x in out_of], axis=0)
+            if (flag := f"{name}_flagged") in self._variables:
+                block["flagged"] = self._over(flag, dims) == 1
         else:  # a text, or a label that is a number
             block["text"] = self._over(name, dims).astype(object)
             block["value"] = np.full(len(block["text"]), np.nan)
@@ -448,30 +459,6 @@ class NumbersOfDataset:
         if is_kept.all():
             return block
         return {k: x[is_kept] if isinstance(x, np.ndarray) else x for k, x in block.items()}
-
-    def _values(self, name: str, dims: _Dims, places: Block) -> Block:
-        about = self._variables[name].attrs
-        threshold = self.thresholds.get(name, "")
-        columns = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
-        columns |= {"threshold": threshold, NEXT_SCORE: f"{threshold or name}{NEXT}"}
-        block: Block = {
-            column: self._numbers(variable, dims)
-            for column, variable in columns.items()
-            if self._is_over(variable, dims)
-        }
-        block["unit"] = about["units"]
-        out_of = str(about.get("out_of", "")).split()
-        if "statistic" in dims:
-            statistics = places["statistic"]
-            block["unit"] = np.where(statistics == "number", "partitions", about["units"])
-            for end in {"low", "high"} & block.keys():  # only the mean has limits
-                if "statistic" not in self._dims[f"{name}_{end}"]:
-                    block[end] = np.where(statistics == "mean", block[end], np.nan)
-        elif out_of and all(self._is_over(x, dims) for x in out_of):
-            block["attempts"] = np.sum([self._numbers(x, dims) for x in out_of], axis=0)
-        if (flag := f"{name}_flagged") in self._variables:
-            block["flagged"] = self._over(flag, dims) == 1
-        return block
 
     def _is_over(self, name: str, dims: _Dims) -> bool:
         return name in self._dims and {*self._dims[name]} <= {*dims}
@@ -648,24 +635,20 @@ def rows_of(node: Node, *, data: bool = False) -> Iterator[Row]:
         if data or about.get("detail") != "data":
             threshold = numbers.thresholds.get(name)
             about_threshold = variables[threshold].attrs if threshold else {}
-            for places, fields in _places_and_fields(numbers.block(name)):
+            block = numbers.block(name)
+            size = len(block["value"])
+            columns = {
+                column: values.tolist() if isinstance(values, np.ndarray) else [values] * size
+                for column, values in block.items()
+            }
+            dims = [x for x in columns if x not in COLUMNS and x != NEXT_SCORE]
+            all_fields = [columns.get(x, [missing] * size) for x, missing in _FIELDS.items()]
+            for i, fields in enumerate(zip(*all_fields, strict=True)):
+                places = {dim: columns[dim][i] for dim in dims}
                 system = node.name_of_system(places.pop("system", ""))
                 other = places.pop("other_system", "")
                 other = node.name_of_system(other) if other else ""
                 yield Row(node, name, about, about_threshold, system, other, places, *fields)
-
-
-def _places_and_fields(block: Block) -> Iterator[tuple[dict[str, Any], tuple[Any, ...]]]:
-    size = len(block["value"])
-    columns = {
-        name: values.tolist() if isinstance(values, np.ndarray) else [values] * size
-        for name, values in block.items()
-    }
-    dims = [name for name in columns if name not in COLUMNS and name != NEXT_SCORE]
-    labels = zip(*(columns[dim] for dim in dims), strict=True) if dims else [()] * size
-    fields = (columns.get(name, [missing] * size) for name, missing in _FIELDS.items())
-    for place, values in zip(labels, zip(*fields, strict=True), strict=True):
-        yield dict(zip(dims, place, strict=True)), values
 
 
 def label_of(row: Row, *, without: str = "", with_also: bool = True) -> Text:
@@ -684,7 +667,9 @@ def label_of(row: Row, *, without: str = "", with_also: bool = True) -> Text:
     if "rank" in row.places and without != "rank":
         places["rank"] = Count(row.places["rank"])
     if row.at and row.at != without:
-        places[_place_of(row.at)] = cell_of_point(row.at, row.point)
+        place = "target" if row.at.endswith("_target") else row.at
+        place = "level" if place == "recall_level" else place
+        places[place] = cell_of_point(row.at, row.point)
     for name in places:
         if name not in fields:
             before = " at" if name == "threshold" else ","
@@ -723,13 +708,6 @@ def label_of_measure(row: Row) -> Phrase:
     template = str(row.about.get("label") or row.measure.replace("_", " "))
     places = {x: y for x, y in _EVERY_PLACE.items() if x in fields_of(template)}
     return Phrase(template, places, _task_of(template))
-
-
-def _place_of(at: str) -> str:
-    """Return the name that labels have for the dimension of a point."""
-    if at.endswith("_target"):
-        return "target"
-    return "level" if at == "recall_level" else at
 
 
 def label_of_place(coordinates: Mapping[Hashable, Any], dim: str, label: Any) -> Text:

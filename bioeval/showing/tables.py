@@ -66,10 +66,36 @@ _Numbers = Callable[[_Place], list[Any]]
 def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
     """Yield the tables of a task: a list of measures, and a grid for each set of dimensions."""
     systems = list(dict.fromkeys(row.system for row in rows))
-    shown = [row for row in rows if _is_shown(row) and not _is_mirrored(row, systems)]
-    differences = [row for row in shown if row.other_system and len(systems) > 2]
-    others = [row for row in shown if not (row.other_system and len(systems) > 2)]
-    for dims, rows_of_table in _rows_by_dims(others).items():
+    differences: list[Row] = []
+    by_places: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        # A number is defined, or is in a list, where a note says why it is not.
+        is_in_list = {*row.places} <= {"rank", "part"} and row.statistic in ("", "mean")
+        if not (row.is_defined or is_in_list):
+            continue
+        # A pair of systems or labels is shown once, in the order of the results.
+        places = [systems.index(x) for x in (row.system, row.other_system) if x in systems]
+        is_mirrored = len(places) == 2 and places[0] > places[1]
+        for other in row.places:
+            dim = other.removeprefix("other_")
+            if not is_mirrored and dim != other and dim in row.places:
+                labels = row.node.dataset[other].values.tolist()
+                is_mirrored = labels.index(row.places[dim]) > labels.index(row.places[other])
+                break
+        if is_mirrored:
+            continue
+        if row.other_system and len(systems) > 2:
+            differences.append(row)
+        else:
+            dims = tuple(x for x in row.places if x not in ("rank", "part"))
+            by_places.setdefault(dims, []).append(row)
+    by_dims: dict[tuple[str, ...], list[Row]] = {}  # by the dimensions of a table, () of a list
+    for dims, rows_of_places in by_places.items():
+        dims_of_points = _dims_of_points(rows_of_places)
+        for row in rows_of_places:
+            point = (row.at,) if row.at in dims_of_points else ()
+            by_dims.setdefault((*point, *dims), []).append(row)
+    for dims, rows_of_table in by_dims.items():
         if dims:
             table = _grid(rows_of_table, f"{id}_{'_'.join(dims)}", dims, len(systems))
             if table.rows:
@@ -79,28 +105,17 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
             yield systems_in_rows(of_test, id)
         else:
             yield _measures_in_rows(rows_of_table, id, len(systems) > 1)
-    if differences:
-        yield _differences_in_rows(differences, f"{id}_differences")
-
-
-def _is_shown(row: Row) -> bool:
-    """Whether a number is defined, or is in a list, where a note says why it is not."""
-    return row.is_defined or ({*row.places} <= {"rank", "part"} and row.statistic in ("", "mean"))
-
-
-def _rows_by_dims(rows: Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
-    """Return rows by the dimensions of their table, which are () for numbers in a list."""
-    by_places: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        dims = tuple(x for x in row.places if x not in ("rank", "part"))
-        by_places.setdefault(dims, []).append(row)
-    by_dims: dict[tuple[str, ...], list[Row]] = {}
-    for dims, rows_of_places in by_places.items():
-        dims_of_points = _dims_of_points(rows_of_places)
-        for row in rows_of_places:
-            point = (row.at,) if row.at in dims_of_points else ()
-            by_dims.setdefault((*point, *dims), []).append(row)
-    return by_dims
+    if differences:  # a row for each measure of two systems, and a column for each statistic
+        labels_of_row: dict[Hashable, Sequence[Text]] = {}
+        columns: dict[str, Column] = {}
+        cells: _Cells = {}
+        for row in differences:
+            key = _key(row), row.system, row.other_system
+            labels_of_row.setdefault(key, [label_of(row), _difference(row)])
+            columns.setdefault(row.statistic, Column(row.statistic, _name_of(row.statistic)))
+            cells[key, row.statistic] = _cell(row)
+        heads = [Column("measure"), Column("systems", "systems")]
+        yield _table(f"{id}_differences", heads, labels_of_row, columns, cells)
 
 
 def _dims_of_points(rows: Iterable[Row]) -> set[str]:
@@ -117,19 +132,6 @@ def _dims_of_points(rows: Iterable[Row]) -> set[str]:
         if len(points[dim]) > _MOST_POINTS_IN_LABELS
         or (len(points[dim]) > 1 and any({*PLACES}.isdisjoint(fields_of(x)) for x in labels_of_dim))
     }
-
-
-def _is_mirrored(row: Row, systems: Sequence[str]) -> bool:
-    """Whether a pair of systems or labels is in reverse of their order in the results."""
-    places = [systems.index(x) for x in (row.system, row.other_system) if x in systems]
-    if len(places) == 2 and places[0] > places[1]:
-        return True
-    for other in row.places:
-        dim = other.removeprefix("other_")
-        if dim != other and dim in row.places:
-            labels = row.node.dataset[other].values.tolist()
-            return labels.index(row.places[dim]) > labels.index(row.places[other])
-    return False
 
 
 def _key(row: Row, *without: str) -> Hashable:
@@ -236,20 +238,6 @@ def _column_of_list(row: Row, several_systems: bool) -> Column | None:
     return Column(f"{name}_{row.system}", text)
 
 
-def _differences_in_rows(rows: Iterable[Row], id: str) -> Table:
-    """Return a table with a row for each measure of two systems, and a column per statistic."""
-    labels: dict[Hashable, Sequence[Text]] = {}
-    columns: dict[str, Column] = {}
-    cells: _Cells = {}
-    for row in rows:
-        key = _key(row), row.system, row.other_system
-        labels.setdefault(key, [label_of(row), _difference(row)])
-        columns.setdefault(row.statistic, Column(row.statistic, _name_of(row.statistic)))
-        cells[key, row.statistic] = _cell(row)
-    heads = [Column("measure"), Column("systems", "systems")]
-    return _table(id, heads, labels, columns, cells)
-
-
 def _difference(row: Row) -> Text:
     return say("{a} minus {b}", a=Label(row.system), b=Label(row.other_system))
 
@@ -286,7 +274,16 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
             continue
         column = _measure_of_part(row), row.statistic
         if column not in columns:
-            columns[column] = _column_of_measure(row)
+            label, places = label_of(row), []
+            for dim, place in row.places.items():
+                if dim not in ("rank", "part"):
+                    label = say("{label}, {place}", label=label, place=Label(place))
+                    places.append(str(place))
+            if row.places.get("part") == "train":
+                label = say("{part} {label}", part=_label_of_part(row), label=label)
+            name = "_".join(filter(None, (_name_of_column(row), *places, row.statistic)))
+            heading = {"sd": "sd", LETTERS: "letters"}.get(row.statistic, label)
+            columns[column] = Column(name, heading, is_attached=row.statistic == LETTERS)
         condition = row.node.condition
         system = row.system.removesuffix(condition).rstrip("/") if condition else row.system
         system = system or str(row.node.dataset.attrs.get("system", ""))
@@ -301,19 +298,6 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
 def _measure_of_part(row: Row) -> tuple[Hashable, bool]:
     """Return the measure of a number, and whether it is of the training part."""
     return _key(row), row.places.get("part") == "train"
-
-
-def _column_of_measure(row: Row) -> Column:
-    label, places = label_of(row), []
-    for dim, place in row.places.items():
-        if dim not in ("rank", "part"):
-            label = say("{label}, {place}", label=label, place=Label(place))
-            places.append(str(place))
-    if row.places.get("part") == "train":
-        label = say("{part} {label}", part=_label_of_part(row), label=label)
-    name = "_".join(filter(None, (_name_of_column(row), *places, row.statistic)))
-    heading = {"sd": "sd", LETTERS: "letters"}.get(row.statistic, label)
-    return Column(name, heading, is_attached=row.statistic == LETTERS)
 
 
 def _name_of_column(row: Row) -> str:
@@ -340,7 +324,13 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
     for row in rows:
         labels = tuple(row.point if dim == point else row.places[dim] for dim in dims)
         place_of_row.append((row.system, *labels) if in_rows else labels)
-    has_thresholds = _have_own_thresholds(rows, place_of_row)
+    # The numbers of a row are at one threshold, and those of other rows at others.
+    thresholds_of: dict[Hashable, set[float]] = {}
+    for row, place in zip(rows, place_of_row, strict=True):
+        if row.threshold_cell is not None:
+            thresholds_of.setdefault((row.system, place), set()).add(row.threshold)
+    distinct = set[float]().union(*thresholds_of.values())
+    has_thresholds = len(distinct) > 1 and all(len(x) == 1 for x in thresholds_of.values())
     columns: dict[Hashable, Column] = {}
     cells: _Cells = {}
     rates: dict[Hashable, dict[_Place, float]] = {}  # by column, the larger the worse
@@ -387,16 +377,6 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
     title = say(about["title"]) if "title" in about else ""
     table = _table(id, heads, labels_of_place, columns, cells, title)
     return replace(table, notes=["Pairs are equal in both orders, and listed once."] * is_halved)
-
-
-def _have_own_thresholds(rows: Sequence[Row], places: Sequence[_Place]) -> bool:
-    """Whether the numbers of a row are at one threshold, and those of other rows at others."""
-    by_place: dict[Hashable, set[float]] = {}
-    for row, place in zip(rows, places, strict=True):
-        if row.threshold_cell is not None:
-            by_place.setdefault((row.system, place), set()).add(row.threshold)
-    distinct = set[float]().union(*by_place.values())
-    return len(distinct) > 1 and all(len(x) == 1 for x in by_place.values())
 
 
 def _column_of_grid(row: Row, point: str, several_systems: bool) -> Column:

@@ -14,7 +14,18 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from bioeval.base.errors import without_controls
-from bioeval.showing.markup import Grid, GridColumn, Line, Pairs, Piece, Points, pieces_of
+from bioeval.showing.markup import (
+    Grid,
+    GridColumn,
+    Line,
+    Pairs,
+    Piece,
+    Points,
+    as_html,
+    as_latex,
+    as_markdown,
+    pieces_of,
+)
 from bioeval.showing.numbers import Lines
 from bioeval.showing.text import Section, Text
 
@@ -84,14 +95,10 @@ class TerminalDocument:
         return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
     def html(self) -> str:
-        from bioeval.showing.markup import as_html
-
         return as_html(self.section)
 
     def marked_up(self, form: Form) -> str:
         """Return the document as LaTeX or as Markdown."""
-        from bioeval.showing.markup import as_latex, as_markdown
-
         return as_latex(self.section) if form == "latex" else as_markdown(self.section)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -179,28 +186,27 @@ def _parts(grid: Grid, width: int) -> list[list[GridColumn]]:
     """Return the columns in parts that fit a width, each part behind the names of the rows."""
     names = grid.columns[: grid.name_columns]
     columns = grid.columns[grid.name_columns :]
+
+    def narrowest(columns: Sequence[GridColumn]) -> int:
+        return _width_of_table([_narrowest_width_of(column, width) for column in columns])
+
     parts: list[list[GridColumn]] = [[]]
     for i, column in enumerate(columns):
         attached = list(takewhile(lambda x: x.is_attached, columns[i + 1 :]))
-        if _narrowest_width([*names, column, *attached], width) > width:
+        if narrowest([*names, column, *attached]) > width:
             attached = []  # too wide for one line: the threshold goes below its number
-        if _narrowest_width([*names, *parts[-1], column, *attached], width) > width and parts[-1]:
+        if narrowest([*names, *parts[-1], column, *attached]) > width and parts[-1]:
             parts.append([])
         parts[-1].append(column)
-    return [_with_values(names, part) for part in parts]
-
-
-def _with_values(names: Sequence[GridColumn], columns: Sequence[GridColumn]) -> list[GridColumn]:
-    part = [*names, *columns]
     if len(names) != 1:  # a row with several names may stand for the rows below it
-        return part
-    cells = zip(*(column.texts for column in columns), strict=True)
-    rows = [i for i, row in enumerate(cells) if any(x.strip() for x in row)]
-    return [column._replace(texts=[column.texts[i] for i in rows]) for column in part]
-
-
-def _narrowest_width(columns: Sequence[GridColumn], width: int) -> int:
-    return _width_of_table([_narrowest_width_of(column, width) for column in columns])
+        return [[*names, *part] for part in parts]
+    with_values = []
+    for part in parts:
+        cells = zip(*(column.texts for column in part), strict=True)
+        rows = [i for i, row in enumerate(cells) if any(x.strip() for x in row)]
+        with_names = [*names, *part]
+        with_values.append([x._replace(texts=[x.texts[i] for i in rows]) for x in with_names])
+    return with_values
 
 
 def _width_of_table(widths: Sequence[int]) -> int:
@@ -218,26 +224,17 @@ def _narrowest_width_of(column: GridColumn, width: int) -> int:
 def _widths(columns: Sequence[GridColumn], width: int) -> list[int]:
     """Return the widths of columns; headings, then texts, are broken until a table fits.
 
-    The table is wider than `width` if its numbers do not fit.
+    Letters are taken from the widest column. The table is wider than `width` if its numbers do not
+    fit.
     """
     widths = [max(map(cell_len, (column.heading, *column.texts))) for column in columns]
     with_broken_headings = [
         max(map(cell_len, (*column.heading.split(), *column.texts))) for column in columns
     ]
-    narrowest = [_narrowest_width_of(column, width) for column in columns]
-    return _shrunk(_shrunk(widths, with_broken_headings, width), narrowest, width)
-
-
-def _shrunk(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
-    """Return widths from which letters are taken, each from the widest, until a table fits a width.
-
-    No column gets narrower than its `least` width.
-    """
-    shrunk = list(widths)
-    while _width_of_table(shrunk) > width:
-        breakable = [i for i, limit in enumerate(least) if shrunk[i] > limit]
-        if not breakable:
-            break
-        widest = max(breakable, key=shrunk.__getitem__)
-        shrunk[widest] -= 1
-    return shrunk
+    for least in (with_broken_headings, [_narrowest_width_of(x, width) for x in columns]):
+        while _width_of_table(widths) > width:
+            breakable = [i for i, limit in enumerate(least) if widths[i] > limit]
+            if not breakable:
+                break
+            widths[max(breakable, key=widths.__getitem__)] -= 1
+    return widths

@@ -33,9 +33,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-import xarray as xr
-
 from bioeval.base.errors import Message
 from bioeval.results.attributes import THRESHOLD_STUDY
 from bioeval.results.variables import CLOSED_SET, NEXT, OPEN_SET, VERIFICATION, Variable
@@ -122,8 +119,8 @@ class Picture:
 #: Statistics of the spread of values, of which only few digits are certain.
 SPREADS = ("sd", "repeats_sd", "se")
 
-#: Significant digits of such a statistic, and of a coordinate without a unit.
-_DIGITS_OF_SPREAD, _DIGITS_OF_COORDINATE = 3, 6
+#: Significant digits of such a statistic.
+_DIGITS_OF_SPREAD = 3
 
 #: Decimals of costs, and of other numbers, unless their description says how many.
 _DECIMALS_OF_COSTS, _DECIMALS = 4, 2
@@ -172,55 +169,41 @@ def cell_of_number(
 
 
 def cell_of(
-    dataset: xr.Dataset,
-    name: str,
-    places: Mapping[str, int] | None = None,
-    *,
-    attempts: int | None = None,
-) -> Quantity | Label | None:
-    """Return a value of a variable as its description says, with its interval and its flag.
+    dataset: xr.Dataset, name: str, places: Mapping[str, int] | None = None
+) -> Quantity | None:
+    """Return a number of a dataset as its description says, with its interval and its flag.
 
-    `places` are positions along the dimensions of the variable, and of its denominator unless its
-    `attempts` are given. None for a variable that the dataset lacks.
+    `places` are positions along the dimensions of the variable, and of its denominator. None for a
+    variable that the dataset lacks.
     """
     variables = dataset.variables
     places = places or {}
     if name not in variables:
         return None
 
-    def value_at(other: str, missing: Any = None) -> Any:
+    def value_at(other: str, missing: float = math.nan) -> float:
         if other not in variables:
             return missing
         variable = variables[other]
-        value = variable.values[tuple(places[str(dim)] for dim in variable.dims)]
-        return value.item() if isinstance(value, np.generic) else value
+        return variable.values[tuple(places[str(dim)] for dim in variable.dims)].item()
 
-    value = value_at(name)
     about = variables[name].attrs
-    if isinstance(value, str | bool) or not about.get("units"):
-        return Label(value)
-    if name in dataset.dims and about["units"] in ("1", "proportion") and "iso_term" not in about:
-        return Number(value, digits=_DIGITS_OF_COORDINATE)
-    low, high = value_at(f"{name}_low", math.nan), value_at(f"{name}_high", math.nan)
+    low, high = value_at(f"{name}_low"), value_at(f"{name}_high")
     out_of = str(about.get("out_of", "")).split()
     is_known = [x in variables and {*variables[x].dims} <= {*places} for x in out_of]
-    if attempts is None and is_known and all(is_known):
-        attempts = int(sum(value_at(x) for x in out_of))
     return cell_of_number(
-        value,
+        value_at(name),
         about,
-        attempts=attempts,
+        attempts=sum(map(value_at, out_of)) if is_known and all(is_known) else None,
         interval=None if math.isnan(low + high) else (low, high),
-        flagged=bool(value_at(f"{name}_flagged")),
-        next=value_at(f"{name}{NEXT}", math.nan),
+        flagged=bool(value_at(f"{name}_flagged", 0)),
+        next=value_at(f"{name}{NEXT}"),
     )
 
 
-def threshold_of(
-    dataset: xr.Dataset, name: str = "threshold", places: Mapping[Any, Any] | None = None
-) -> Threshold:
-    """Return a threshold of a result as a cell."""
-    threshold = cell_of(dataset, name, places)
+def threshold_of(dataset: xr.Dataset, name: str = "threshold") -> Threshold:
+    """Return the threshold of a result as a cell."""
+    threshold = cell_of(dataset, name)
     assert isinstance(threshold, Threshold)
     return threshold
 
@@ -262,8 +245,7 @@ class Enumeration:
     """Texts one after the other: ``a, b and c``."""
 
     texts: Sequence[Text]
-    #: Before the last one; empty for a comma. ``";"`` and ``"\n"`` for semicolons, and for lines.
-    last: str = "and"
+    last: str = "and"  # before the last one; empty for a comma, ``";"`` for semicolons
 
 
 @dataclass(frozen=True)
@@ -310,24 +292,6 @@ def _typed(value: Any, form: str) -> Text:
     if isinstance(value, int) and not isinstance(value, bool):
         return Count(value)
     raise TypeError(f"{value!r} is no text; give its format, such as {{name:rate}}")
-
-
-def _range(numbers: Sequence[int], _: str) -> Text:
-    if len(numbers) <= 4:
-        return Enumeration([Count(x) for x in numbers])
-    return say("{least} to {most}", least=min(numbers), most=max(numbers))
-
-
-def _spread(numbers: Sequence[float], noun: str) -> Text:
-    least, median, largest = numbers
-    if least == largest:
-        return say("{number} each", number=Count(largest, noun=noun))
-    return say(
-        "{least:count} to {most} each (median {median:digits 6})",
-        least=least,
-        most=Count(largest, noun=noun),
-        median=median,
-    )
 
 
 def _first(names: Sequence[Text]) -> Enumeration:
@@ -396,8 +360,21 @@ _FORMATS: dict[str, Callable[[Any, str], Text]] = {
     ),
     "nouns": lambda amounts, _: Enumeration([*amounts]),
     "measures": _measures,
-    "range": _range,
-    "spread": _spread,
+    "range": lambda numbers, _: (
+        Enumeration([Count(x) for x in numbers])
+        if len(numbers) <= 4
+        else say("{least} to {most}", least=min(numbers), most=max(numbers))
+    ),
+    "spread": lambda numbers, noun: (
+        say("{number} each", number=Count(numbers[2], noun=noun))
+        if numbers[0] == numbers[2]
+        else say(
+            "{least:count} to {most} each (median {median:digits 6})",
+            least=numbers[0],
+            most=Count(numbers[2], noun=noun),
+            median=numbers[1],
+        )
+    ),
 }
 
 
@@ -581,18 +558,3 @@ class Section:
 
 
 Block = Paragraph | Facts | Legend | Table | Messages | Section
-
-
-def walk(section: Section) -> Iterator[tuple[Section, Block]]:
-    """Yield the blocks of a section and of its inner sections, each block after its section."""
-    for block in section.blocks:
-        yield section, block
-        if isinstance(block, Section):
-            yield from walk(block)
-
-
-def tables(section: Section) -> Iterator[Table]:
-    """Yield the tables of a section and of its inner sections."""
-    for _, block in walk(section):
-        if isinstance(block, Table):
-            yield block

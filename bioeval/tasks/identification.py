@@ -51,7 +51,10 @@ if TYPE_CHECKING:
 RANKS = {
     "subject": Variable("subject of the probe", label="subject"),
     "identification_rank": Variable(
-        "rank of the best mate; NaN where there is none, or it failed", "1", label="rank"
+        "rank of the best mate; NaN where there is none, or it failed",
+        "1",
+        label="rank",
+        shown="6",
     ),
     "mate_distance": Variable(
         "score of the best mate; NaN where there is none", "score", label="best mate"

@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 from every_result import CALLS, result_of
+from result_text import blocks_of
 from small_results import SMALL_RESULTS, square
 
 import bioeval as be
@@ -34,8 +35,6 @@ from bioeval.showing.text import (
     Section,
     Table,
     say,
-    tables,
-    walk,
 )
 
 #: Results beside those of every kind that are shown in another way.
@@ -132,7 +131,7 @@ def test_each_form_has_the_same_numbers_and_names(name):
         numbers = {form: re.findall(r"\d[\d,.]*", text) for form, text in forms.items()}
         for form in forms:
             assert numbers[form] == numbers["text"], form
-        for table in tables(section):
+        for table in blocks_of(section, Table):
             check_cells(table, forms)
 
 
@@ -155,7 +154,7 @@ def check_cells(table: Table, forms: dict[str, str]) -> None:
 def test_each_message_is_in_each_form(name):
     for section in sections(name):
         forms = forms_of(section)
-        blocks = [block for _, block in walk(section) if isinstance(block, Messages)]
+        blocks = blocks_of(section, Messages)
         for sentence in {Lines(task=section.task).message(x) for b in blocks for x in b.messages}:
             for form, text in forms.items():
                 assert squeezed(of_markdown(sentence)) in of_markdown(text), form
@@ -201,7 +200,7 @@ def test_a_page_has_each_table_of_a_study(name, tmp_path):
     text = be.report(result, tmp_path / "page.html").read_text(encoding="utf-8")
     tables_shown = [
         table
-        for table in tables(document_of(result, detail="brief").section)
+        for table in blocks_of(document_of(result, detail="brief").section, Table)
         if grid_of(table, Lines()).columns
     ]
     assert text.count('<div class="in" tabindex="0"><table') >= len(tables_shown)

@@ -26,26 +26,20 @@ def test_every_message_that_is_made_has_a_sentence_and_every_sentence_is_of_one(
     assert [x for x in SENTENCES if not any(f'"{x}"' in text for text in written)] == []
 
 
-def test_part_of_an_answer_is_left_out_without_its_arguments(monkeypatch):
-    monkeypatch.setitem(ANSWERS, "kept", "The {frr} is {rate:rate}[ of {people:count people}].")
-    monkeypatch.setitem(SENTENCES, "kept", ANSWERS["kept"])
-    sentences = [Message("kept", rate=0.1), Message("kept", rate=0.1, people=3)]
-    assert [*map(Lines().message, sentences)] == [
-        "The FRR is 10 %.",
-        "The FRR is 10 % of 3 people.",
-    ]
-
-
-def test_threshold_of_a_sentence_decides_as_the_exact_one(monkeypatch):
-    monkeypatch.setitem(ANSWERS, "at", "At {threshold:threshold}.")
-    monkeypatch.setitem(SENTENCES, "at", ANSWERS["at"])
-    answer = Message("at", threshold=-5.01712345, threshold_next=-5.0182)
-    assert Lines().message(answer) == "At -5.018."
-
-
-def test_names_of_users_are_not_translated():
-    message = Message("one-gallery", column="FAR-net")
-    assert "FAR-net" in Lines().message(message)
+@pytest.mark.parametrize(
+    ("sentence", "arguments", "text"),
+    [
+        # A part is left out without its arguments.
+        ("The {frr} is {rate:rate}[ of {people:count people}].", {"rate": 0.1}, "The FRR is 10 %."),
+        ("{rate:rate}[ of {people:count people}]", {"rate": 0.1, "people": 3}, "10 % of 3 people"),
+        # A threshold decides as the exact one does.
+        ("{at:threshold}", {"at": -5.01712345, "at_next": -5.0182}, "-5.018"),
+        ("{name:name}", {"name": "FAR-net"}, "FAR-net"),  # not translated
+    ],
+)
+def test_a_sentence_is_written_with_its_arguments(sentence, arguments, text, monkeypatch):
+    monkeypatch.setitem(SENTENCES, "kept", sentence)
+    assert Lines().message(Message("kept", **arguments)) == text
 
 
 def test_messages_are_kept_with_what_they_are_about():
@@ -54,10 +48,3 @@ def test_messages_are_kept_with_what_they_are_about():
     assert about.about == ("A", "B") and messages_of(message_attrs([about, about])) == [about]
     attrs = message_attrs([about, message], {"messages": as_json([message])})
     assert attrs == {"messages": as_json([message, about])}
-
-
-@pytest.mark.slow
-def test_a_result_tells_its_messages():
-    ds = be.verification(be.simulate(9, 3, random_state=1), far_targets=[0.01])
-    (message,) = [x for x in be.messages(ds) if x.code == "target-not-supported"]
-    assert message.arguments["have"] == {"people": 9} and "9 people" in message.sentence

@@ -95,21 +95,6 @@ def test_measures_by_the_names_of_variables():
         headings("frr_at_far=0.5")
 
 
-def test_systems_and_conditions_have_a_row_each():
-    systems = {
-        system: {
-            condition: be.verification(be.simulate(9, 3, random_state=10 * i + j))
-            for j, condition in enumerate(("day", "night"))
-        }
-        for i, system in enumerate("ab")
-    }
-    (rows,) = markdown_tables(be.to_markdown(systems, ["eer"]))
-    assert rows[0] == ["system", "condition", "EER"]
-    expected = [f"{100 * float(x.eer):.2f} %" for each in systems.values() for x in each.values()]
-    assert [row[-1] for row in rows[1:]] == expected
-    assert [row[1] for row in rows[1:]] == 2 * ["day", "night"]
-
-
 def test_folds_and_partitions_are_mean_and_sd(capsys):
     scores = {name: be.simulate(9, 3, random_state=i) for i, name in enumerate("ab")}
     splitter = be.partition.SubjectKFold(3)
@@ -186,11 +171,6 @@ def test_rates_at_different_thresholds_have_different_columns():
 
 
 SCORES = [[0, 2, 6, 9], [2, 0, 4, 7], [6, 4, 0, 5], [9, 7, 5, 0]]
-
-
-def test_tables_alone_keep_their_sentences_as_comments():
-    row = be.explain(be.Scores(SCORES, ["a", "a", "b", "b"]), 1, threshold=5)
-    assert be.to_latex(row).startswith("% needs \\usepackage{booktabs}\n% Probe 1")
 
 
 @pytest.mark.slow

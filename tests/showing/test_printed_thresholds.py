@@ -35,6 +35,13 @@ class World(NamedTuple):
     genuine: np.ndarray
     impostor: np.ndarray
 
+    @classmethod
+    def of(cls, scores: be.Scores) -> "World":
+        genuine = scores.probe_labels[:, None] == scores.probe_labels
+        exact = np.asarray(scores.values).astype(np.float64)
+        is_other_template = ~np.eye(len(exact), dtype=bool)
+        return cls(scores, exact[genuine & is_other_template], exact[~genuine])
+
     def decided(self, threshold: float) -> tuple[int, int]:
         """False accepts and false rejects at a threshold, by definition."""
         if self.scores.kind == "distance":
@@ -60,10 +67,16 @@ def world(seed: int, kind: str = "", people: int = 10) -> World:
         values, scale = values * 100, 1 + scale % 100
     values = (values * scale if kind == "distance" else -values * scale).astype(dtype)
     meta = {"sex": np.arange(len(labels)) // 3 % 2}
-    scores = be.Scores(values, labels, kind=kind, probe_meta=meta, name="one")
-    is_other_template = ~np.eye(len(labels), dtype=bool)
-    exact = values.astype(np.float64)
-    return World(scores, exact[genuine & is_other_template], exact[~genuine])
+    return World.of(be.Scores(values, labels, kind=kind, probe_meta=meta, name="one"))
+
+
+def simulated(kind: str, dtype: type, seed: int = 1) -> World:
+    """Scores of which thirty people have enough to be counted in place of kept."""
+    drawn = be.simulate(30, 4, random_state=seed)
+    values = np.asarray(drawn.values).astype(dtype)
+    return World.of(
+        be.Scores(values if kind == "distance" else -values, drawn.probe_labels, kind=kind)
+    )
 
 
 def evaluated(scores: be.Scores) -> Any:
@@ -156,32 +169,19 @@ def test_a_threshold_of_two_sets_decides_both(seed):
     of_kind = np.asarray(train.scores.values)
     mixed = (0.3 * scaled + 0.7 * of_kind + of_kind.std() / 7).astype(dtype)
     scores = be.Scores(mixed, train.scores.probe_labels + 100, kind=train.scores.kind)
-    labels = scores.probe_labels
-    genuine = labels[:, None] == labels
-    exact = mixed.astype(np.float64)
-    test_world = World(scores, exact[genuine & ~np.eye(len(labels), dtype=bool)], exact[~genuine])
     ds = be.judge_threshold(train.scores, scores, "far=0.05")
     printed = threshold_in(as_text(ds))
-    for part in (train, test_world):
+    for part in (train, World.of(scores)):
         assert part.decided(printed) == part.decided(ds.threshold.item())
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("metric", ["l2", "cosine"])
-def test_counted_scores_are_decided_alike(metric, kind):
+def test_counted_scores_are_decided_alike(kind):
     """Of many attempts the scores near a point are known, and else the type of the scores is."""
-    simulated = be.simulate(30, 4, random_state=1)
-    values = np.asarray(simulated.values).astype(np.float32)
-    values = values if kind == "distance" else -values
-    labels = simulated.probe_labels
-    scores = be.Scores(values, labels, kind=kind)
-    genuine = labels[:, None] == labels
-    exact = values.astype(np.float64)
-    is_other_template = ~np.eye(len(labels), dtype=bool)
-    counted_world = World(scores, exact[genuine & is_other_template], exact[~genuine])
-    exact_cells = cells_in(be.to_markdown(evaluated(scores)))
+    counted_world = simulated(kind, np.float32)
+    exact_cells = cells_in(be.to_markdown(evaluated(counted_world.scores)))
     with blocks_of(500):
-        ds = evaluated(scores)
+        ds = evaluated(counted_world.scores)
         cells = cells_in(be.to_markdown(ds))
     assert cells.keys() == exact_cells.keys()
     for label, (_, printed) in cells.items():
@@ -195,16 +195,7 @@ def test_counted_scores_are_decided_alike(metric, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_threshold_of_two_counted_sets_is_short(kind):
-    sets = []
-    for seed in (1, 2):
-        simulated = be.simulate(30, 4, random_state=seed)
-        values = np.asarray(simulated.values).astype(np.float64)
-        scores = be.Scores(
-            values if kind == "distance" else -values, simulated.probe_labels, kind=kind
-        )
-        same = scores.probe_labels[:, None] == scores.probe_labels
-        is_other_template = ~np.eye(len(values), dtype=bool)
-        sets.append(World(scores, scores.values[same & is_other_template], scores.values[~same]))
+    sets = [simulated(kind, np.float64, seed) for seed in (1, 2)]
     with blocks_of(500):
         ds = be.judge_threshold(sets[0].scores, sets[1].scores, "far=0.05")
     printed = threshold_in(as_text(ds))
