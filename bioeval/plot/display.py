@@ -185,14 +185,6 @@ class Display:
         terms = agreed(self.systems, lambda x: iso_terms(x.dataset, *rates)) if rates else ""
         return f"{self.write(label)} ({terms})" if terms else self.write(label)
 
-    def threshold_line(
-        self, threshold: float, text: str, number: int = 0, ax: Axes | None = None
-    ) -> None:
-        """Draw a threshold as a vertical line over the whole axes, with a name for the legend."""
-        line: dict[str, Any] = {"linestyle": Style.dash(number + 1), "linewidth": 0.9, "zorder": 4}
-        axes = ax or self.ax_
-        axes.axvline(threshold, color=Style.text, label=legend_text(text), **line)
-
 
 def legend_text(text: str) -> str:
     """Return a name for a legend, which leaves out names that begin with an underscore."""
@@ -328,30 +320,26 @@ class Curves(Display):
         return f"Threshold t ({kind}: accepted if {sign} t)"
 
     def line(self, curve: Curve, x: np.ndarray, y: np.ndarray, **properties: Any) -> None:
-        """Draw one curve in steps; the points of a curve with few points are marked."""
-        marked = len(x) <= FEW_POINTS if self.marked is None else self.marked
-        defaults: dict[str, Any] = {"color": self._colours[curve.name], "linewidth": CURVE}
-        defaults |= {"drawstyle": "steps-post", "solid_joinstyle": "miter"}
-        line_style = {**defaults, **self._marks(curve, marked), **properties, **self.style}
-        (self.lines_[curve.name],) = self.ax_.plot(x, y, **line_style)
-
-    def _marks(self, curve: Curve, marked: bool) -> dict[str, Any]:
-        """Return the dashes and marks that distinguish a line from others, without its colour.
+        """Draw one curve in steps; the points of a curve with few points are marked.
 
         If several systems have several curves each, a system has its mark and a kind its dashes.
         Marks that are not at points are hollow, and apart from the marks of other curves.
         """
+        marked = len(x) <= FEW_POINTS if self.marked is None else self.marked
+        look: dict[str, Any] = {"color": self._colours[curve.name], "linewidth": CURVE}
+        look |= {"drawstyle": "steps-post", "solid_joinstyle": "miter"}
+        look["linestyle"] = Style.dash(curve.dash)
         if not self._is_abridged and (not self.solid or len(self.curves) == 1):
-            mark: dict[str, Any] = {"marker": "o", "markersize": 3.2} if marked else {}
-            return {"linestyle": Style.dash(curve.dash), **mark}
-        number = curve.hue if self._is_abridged else curve.dash
-        properties: dict[str, Any] = {"marker": Style.marker(number), "markersize": 4.5}
-        properties["linestyle"] = Style.dash(curve.dash) if self._is_abridged else "-"
-        if marked:
-            return properties
-        first_mark = FIRST_MARK + NEXT_MARK * (number % len(DASHES))
-        hollow: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 1.2}
-        return {**properties, **hollow, "markevery": (first_mark, MARKS)}
+            look |= {"marker": "o", "markersize": 3.2} if marked else {}
+        else:
+            number = curve.hue if self._is_abridged else curve.dash
+            look |= {"marker": Style.marker(number), "markersize": 4.5}
+            look |= {} if self._is_abridged else {"linestyle": "-"}
+            if not marked:
+                first_mark = FIRST_MARK + NEXT_MARK * (number % len(DASHES))
+                look |= {"markerfacecolor": "white", "markeredgewidth": 1.2}
+                look["markevery"] = first_mark, MARKS
+        (self.lines_[curve.name],) = self.ax_.plot(x, y, **{**look, **properties, **self.style})
 
     def reference(self, x: Any, y: Any) -> None:
         """Draw a thin line with which curves are compared."""
@@ -404,9 +392,26 @@ class Curves(Display):
         axes if no curve can be seen.
         """
         names = [system.name for system in self.systems]
-        shorter_names, shared = without_shared_parts(names)
-        self._name_lines(dict(zip(names, shorter_names, strict=True)))
-        missing = self._missing_curves(unseen or {})
+        shorter, shared = without_shared_parts(names)
+        # Name each line or, if many lines are of several systems, each system and line style.
+        unnamed_systems = dict(zip(names, shorter, strict=True))
+        shorter_names = dict(unnamed_systems)
+        drawn = [self.curves[name] for name in self.lines_]
+        for curve in drawn:
+            system = curve.system.name
+            text = shorter_names[system] + self._label(curve).removeprefix(system)
+            if self._is_abridged:
+                text = unnamed_systems.pop(system, "")
+            self.lines_[curve.name].set_label(legend_text(joined(self.name, text)))
+        kinds = {self.write(curve.word): curve for curve in drawn} if self._is_abridged else {}
+        for word, curve in kinds.items():
+            self.ax_.plot([], [], color=Style.text, label=word, linestyle=Style.dash(curve.dash))
+        missing: dict[str, list[str]] = {}
+        for key, curve in self.curves.items():
+            if reason := self.write(curve.why_not or (unseen or {}).get(key, "")):
+                is_named = self.write(curve.word) in reason
+                name = curve.system.name if is_named else self._label(curve)
+                missing.setdefault(reason, []).append(name)
         absences = [joined(joined(*names), reason, by=": ") for reason, names in missing.items()]
         if sum(map(len, missing.values())) == len(self.curves):
             plot_axes.empty(self.ax_, "; ".join(missing if len(missing) == 1 else absences))
@@ -464,34 +469,6 @@ class Curves(Display):
             words: dict[str, Any] = {"va": "center", "color": line.get_color()}
             plot_axes.note(self.ax_, name, end, (6, 0), annotation_clip=False, **words)
         return True
-
-    def _missing_curves(self, unseen: Mapping[str, Text]) -> dict[str, list[str]]:
-        missing: dict[str, list[str]] = {}
-        for key, curve in self.curves.items():
-            if reason := self.write(curve.why_not or unseen.get(key, "")):
-                is_named = self.write(curve.word) in reason
-                name = curve.system.name if is_named else self._label(curve)
-                missing.setdefault(reason, []).append(name)
-        return missing
-
-    def _name_lines(self, names: Mapping[str, str]) -> None:
-        """Name each line or, if many lines are of several systems, each system and line style.
-
-        `names` are what the legend calls the systems.
-        """
-        drawn = [self.curves[name] for name in self.lines_]
-        kinds = {self.write(curve.word): curve for curve in drawn}
-        is_abridged = self._is_abridged
-        named_systems = set[str]()
-        for curve in drawn:
-            system = curve.system.name
-            text = names[system] + self._label(curve).removeprefix(system)
-            if is_abridged:
-                text = "" if system in named_systems else names[system]
-                named_systems.add(system)
-            self.lines_[curve.name].set_label(legend_text(joined(self.name, text)))
-        for word, curve in kinds.items() if is_abridged else ():
-            self.ax_.plot([], [], color=Style.text, label=word, linestyle=Style.dash(curve.dash))
 
 
 def curves_of(data: Any, plot: str, x: str, y: Mapping[str, Text]) -> list[Curve]:

@@ -23,9 +23,6 @@ from bioeval.showing.text import Term, Text, say
 from bioeval.stats.aggregate import aggregate
 from bioeval.studies.judged_threshold import folds_of, new_people
 
-LETTERS_OF_RATE = 10  # letters of a rate on an axis, with the space to the next rate
-MOST_TICKS = 8  # rates on an axis
-
 # In parts of an axis: the room before 0, the end of the vertical axis, and where a target is so far
 # to the right that its words are at its left.
 BEFORE, BEYOND, TO_THE_RIGHT = 0.03, 1.1, 0.8
@@ -109,7 +106,17 @@ def _draw_folds(
     label = f"test part of a {unit_of(ds.attrs)}"
     ax.plot(far, frr, "o", markeredgewidth=0, clip_on=False, label=label, **{**dots, **style})
     for (label, point), look in zip(points.items(), _LOOKS, strict=True):
-        _draw_point(plot, point, label, **look)
+        middle: dict[str, Any] = {}
+        bars: dict[str, Any] = {}
+        for axis, rate in (("x", "far"), ("y", "frr")):
+            low, high = (float(point.get(f"{rate}_{end}", np.nan)) for end in ("low", "high"))
+            middle[axis] = value = float(point[rate])
+            bars[f"{axis}err"] = np.maximum([[value - low], [high - value]], 0)
+        properties: dict[str, Any] = {"color": Style.colour(Style.text), "markersize": 7}
+        drawn = ax.errorbar(
+            **middle, **bars, zorder=4, **properties, **{"linewidth": CURVE, **look}
+        )
+        drawn.lines[0].set_label(label)  # the legend shows the point without its bars
     ax.set_xlim(left=-BEFORE * ax.get_xlim()[1])
     ax.set_ylim(bottom=-BEFORE * ax.get_ylim()[1], top=BEYOND * ax.get_ylim()[1])
     rule = threshold_rule(ds.attrs)
@@ -120,36 +127,19 @@ def _draw_folds(
         is_right = target > TO_THE_RIGHT * ax.get_xlim()[1]
         offset, side = ((-4, -3), "right") if is_right else ((4, -3), "left")
         note(ax, f"target {percent(target, '.3g')}", (target, 1), offset, va="top", ha=side)
-    width = plot_axes.LETTER * Style.look.small * LETTERS_OF_RATE
-    ax.locator_params("x", nbins=min(MOST_TICKS, int(plot_axes.room(ax)[0] / width)))
+    width = plot_axes.LETTER * Style.look.small * 10  # letters of a rate and the space behind it
+    ax.locator_params("x", nbins=min(8, int(plot_axes.room(ax)[0] / width)))
     ax.xaxis.set_major_formatter(in_per_cent)
     ax.yaxis.set_major_formatter(in_per_cent)
     if not np.isfinite(far + frr).any():
         plot.empty("No fold has attempts of both classes")
-    return [
-        say("{rate} is defined in {part}", rate=Term(name), part=part)
-        for name, rates in (("far", far), ("frr", frr))
-        if (part := part_of_folds(rates, len(rates), unit_of(ds.attrs)))
-    ]
-
-
-def part_of_folds(rates: np.ndarray, folds: int, unit: str) -> str:
-    """Return in how many of all folds a rate is defined, in words; empty if in all of them."""
-    defined = int(np.isfinite(rates).sum())
-    return "" if defined == folds else f"{defined:,} of {counted(folds, f'{unit}s')}"
-
-
-def _draw_point(plot: Display, point: xr.Dataset, label: str, **style: Any) -> None:
-    middle: dict[str, Any] = {}
-    bars: dict[str, Any] = {}
-    for axis, rate in (("x", "far"), ("y", "frr")):
-        low, high = (float(point.get(f"{rate}_{end}", np.nan)) for end in ("low", "high"))
-        middle[axis] = value = float(point[rate])
-        bars[f"{axis}err"] = np.maximum([[value - low], [high - value]], 0)
-    properties: dict[str, Any] = {"color": Style.colour(Style.text), "markersize": 7}
-    properties |= {"linewidth": CURVE, **style}
-    drawn = plot.ax_.errorbar(**middle, **bars, zorder=4, **properties)
-    drawn.lines[0].set_label(label)  # the legend shows the point without its bars
+    number, unit = len(far), f"{unit_of(ds.attrs)}s"
+    undefined: list[Text] = []
+    for name, rates in (("far", far), ("frr", frr)):
+        if (defined := int(np.isfinite(rates).sum())) < number:
+            part = f"{defined:,} of {counted(number, unit)}"
+            undefined.append(say("{rate} is defined in {part}", rate=Term(name), part=part))
+    return undefined
 
 
 def _finish_folds(plot: Display, title: Text, *bars: Text) -> Display:
@@ -210,7 +200,18 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
         if is_over_folds:
             values = curve.system.dataset[curve.variable].sel(part="test").values
             rates_of_folds = values.reshape(-1, len(curve.x))
-        _draw_over_ranks(plot, curve, rates_of_folds)
+        plot.cloud(curve, ((curve.x, x) for x in rates_of_folds), marker=".", linestyle="none")
+        is_defined = np.isfinite(curve.y)
+        x, mean = curve.x[is_defined], curve.y[is_defined]
+        if (np.diff(curve.x) == 1).all() and not len(rates_of_folds):
+            plot.line(curve, x, mean)
+            plot.band(curve, is_defined)
+        else:  # a point with a bar: rates between chosen ranks are unknown
+            plot.line(curve, x, mean, linestyle="none", marker="o", markersize=7)
+            if curve.low is not None and curve.high is not None:
+                limits = curve.low[is_defined], curve.high[is_defined]
+                colour = plot.lines_[curve.name].get_color()
+                plot.ax_.vlines(x, *limits, color=colour, linewidth=CURVE)
         rates_drawn += [x for x in (curve.y, curve.low, curve.high) if x is not None]
         rates_drawn.extend(rates_of_folds)
     last = max(int(curve.x[-1]) for curve in plot.curves.values())
@@ -224,31 +225,20 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
     return plot.end("Mean", "Rank k", y, caption=caption)
 
 
-def _draw_over_ranks(plot: Curves, curve: Curve, rates_of_folds: np.ndarray) -> None:
-    """Draw a mean over ranks with its limits, and behind it the folds (folds, ranks), if any.
-
-    Over all ranks, the mean is a line with a band; at chosen ranks, between which rates are
-    unknown, and over folds, it is a point with a bar.
-    """
-    folds = ((curve.x, rates) for rates in rates_of_folds)
-    plot.cloud(curve, folds, marker=".", linestyle="none")
-    is_defined = np.isfinite(curve.y)
-    x, y = curve.x[is_defined], curve.y[is_defined]
-    if (np.diff(curve.x) == 1).all() and not len(rates_of_folds):
-        plot.line(curve, x, y)
-        plot.band(curve, is_defined)
-        return
-    plot.line(curve, x, y, linestyle="none", marker="o", markersize=7)
-    if curve.low is not None and curve.high is not None:
-        colour = plot.lines_[curve.name].get_color()
-        limits = curve.low[is_defined], curve.high[is_defined]
-        plot.ax_.vlines(x, *limits, color=colour, linewidth=CURVE)
-
-
 def _mean_curves(systems: list[System]) -> list[Curve]:
     curves = []
     for number, system in enumerate(systems):
-        means = replace(system, dataset=_mean_rates(system.dataset))
+        dataset = system.dataset
+        fold_dims = [str(dim) for dim in OVER if dim in dataset.dims]
+        if "part" in dataset.dims:
+            averaged = aggregate(dataset, fold_dims).sel(statistic="mean", part="test")
+        else:
+            rates = dataset[[rate for rate in _RATES if rate in dataset]]
+            if "dir" in rates:  # FRR is 1 - DIR at rank 1
+                rates = rates.drop_vars("frr").assign(dir=rates["dir"].sel(rank=1, drop=True))
+            averaged = aggregate(rates, fold_dims, interval="quantile").sel(statistic="mean")
+        single = [rate for rate in _RATES if rate in averaged and not averaged[rate].ndim]
+        means = replace(system, dataset=averaged.drop_vars(single))
         for rate, word in _RATES.items():
             if rate not in means.dataset:
                 continue
@@ -261,15 +251,3 @@ def _mean_curves(systems: list[System]) -> list[Curve]:
             hue = number if len(systems) > 1 else look
             curves.append(replace(curve, system=system, hue=hue, dash=look))
     return curves
-
-
-def _mean_rates(dataset: xr.Dataset) -> xr.Dataset:
-    fold_dims = [str(dim) for dim in OVER if dim in dataset.dims]
-    if "part" in dataset.dims:
-        means = aggregate(dataset, fold_dims).sel(statistic="mean", part="test")
-    else:
-        rates = dataset[[rate for rate in _RATES if rate in dataset]]
-        if "dir" in rates:  # FRR is 1 - DIR at rank 1
-            rates = rates.drop_vars("frr").assign(dir=rates["dir"].sel(rank=1, drop=True))
-        means = aggregate(rates, fold_dims, interval="quantile").sel(statistic="mean")
-    return means.drop_vars([rate for rate in _RATES if rate in means and not means[rate].ndim])

@@ -31,18 +31,9 @@ from bioeval.showing.header import rule_of
 from bioeval.showing.text import Text, say
 from bioeval.studies.zoo import ANIMALS, NAMED, NO_ANIMAL, highest_rates, number_of_best
 
-# With more subjects, points are smaller.
-_MANY = 300
-
 SIZE = 6.4, 5.6  # the figure, in inches
-POINT = 24  # area, in square points
-SMALL_POINT = 9  # area of one of many points
-CIRCLE = 46  # area of the circle around a named subject
 FROM_CORNER = 6  # distance of a word from its corner, in points
 FROM_POINT = 5  # distance of a name from its point
-
-# The part of the axes that is left free around the points.
-AROUND = 0.12
 
 _MARKERS = {NO_ANIMAL: "o", "dove": "o", "worm": "s", "chameleon": "^", "phantom": "D"}
 
@@ -75,7 +66,7 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     ax = plot.ax_
     quantile = float(ds.attrs["quantile"])
     sign = 1 if str(ds.attrs["kind"]) == "similarity" else -1
-    size = POINT if np.count_nonzero(is_placed) <= _MANY else SMALL_POINT
+    size = 24 if number <= 300 else 9  # area of a point, in square points
     animals = ds["animal_of_subject"].values.astype(str)
     for k, (animal, marker) in enumerate(_MARKERS.items()):
         is_member = is_placed & (animals == animal)
@@ -86,7 +77,7 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     count = number_of_best(quantile, number)
     _draw_limits(ax.axvline, _limits(genuine[is_placed], sign, count))
     _draw_limits(ax.axhline, _limits(impostor[is_placed], -sign, count))
-    ax.margins(AROUND)
+    ax.margins(0.12)
     # Write each animal, with its number, into its corner; `sign` is -1 for distances.
     counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
     for animal, (by_genuine, by_impostor) in ANIMALS.items():
@@ -140,7 +131,7 @@ def _name_worst(ax: Axes, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> li
     A name is on the side of the middle of the axes, and above or below, away from the nearest other
     name.
     """
-    ax.scatter(x, y, s=CIRCLE, facecolors="none", edgecolors=Style.text, linewidth=1.0, zorder=4)
+    ax.scatter(x, y, s=46, facecolors="none", edgecolors=Style.text, linewidth=1.0, zorder=4)
     ax.autoscale_view()
     # Coordinates of the axes, from 0 to 1.
     positions = ax.transLimits.transform(np.column_stack([x, y]))
@@ -193,7 +184,6 @@ PAIRS_TO_RATES = 1.15  # width of the panel of pairs, relative to the panel of r
 LINE_SPACING = 1.25  # from one name to the next, in lines
 WITHOUT_TITLE = 0.75  # part of the height that the title leaves
 
-POINT_SIZE = 6.5  # of a rate, in points
 BEYOND = 1.06  # factor by which an axis of rates is longer than matplotlib makes it
 # Beyond this part of the axis, the text on the rate of all groups is at the left of its line.
 TO_THE_RIGHT = 0.6
@@ -230,7 +220,12 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     overall_far = float(ds["far"].values.flat[-1])
     ds = ds.isel({dim: slice(-1) for dim in ("group", "claimed_group") if dim in ds.dims})
     is_narrow = Style.look.is_narrow
-    plot = Display(systems, ax, style, _size_in_inches(ds.sizes["group"]))
+    height = HEIGHT_WITHOUT_GROUPS + HEIGHT_OF_GROUP * Style.look.factor * ds.sizes["group"]
+    height = float(np.clip(height, LEAST_HEIGHT, MOST_HEIGHT))
+    size = WIDTH_OF_PANELS * Style.look.factor**0.5, height
+    if is_narrow:
+        size = WIDTH_OF_PANEL, PANELS_IN_COLUMN * height
+    plot = Display(systems, ax, style, size)
     left = plot.ax_
     right = plot.divide(2, 1) if is_narrow else plot.divide(1, 2, width_ratios=(1, PAIRS_TO_RATES))
     # The names of the groups that are named, by the index of the group.
@@ -278,7 +273,13 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         norm = Normalize(0, float(np.nanmax(far, initial=0.0)) or 1.0)
         image = right.imshow(far, COLOURS, norm, aspect="auto", interpolation="nearest")
         if in_cells:
-            _write_rates(right, far, ds["far_flagged"].values, norm)
+            words: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": small}
+            for (i, j), rate in np.ndenumerate(far):
+                text = percent(rate).removesuffix(" %") if rate else "0"
+                text += "*" * int(ds["far_flagged"].values[i, j])
+                text = Style.translated("n/a") if np.isnan(rate) else text
+                is_dark = norm(rate) > 0.6
+                right.text(j, i, text, color="white" if is_dark else Style.text, **words)
         if not in_cells or Style.look.width is None:  # else the cells say it, and room is scarce
             bar = colour_bar(right, image)
             bar.ax.yaxis.set_major_formatter(in_per_cent)
@@ -302,14 +303,6 @@ def _test_in_words(ds: xr.Dataset, rate: str) -> Text:
     return "" if np.isnan(p) or is_narrow else f"equal groups: p = {p:.2g}{within}"
 
 
-def _size_in_inches(groups: int) -> tuple[float, float]:
-    height = HEIGHT_WITHOUT_GROUPS + HEIGHT_OF_GROUP * Style.look.factor * groups
-    height = float(np.clip(height, LEAST_HEIGHT, MOST_HEIGHT))
-    if Style.look.is_narrow:
-        return WIDTH_OF_PANEL, PANELS_IN_COLUMN * height
-    return WIDTH_OF_PANELS * Style.look.factor**0.5, height
-
-
 def _draw_rates(
     ax: Axes, ds: xr.Dataset, rate: str, overall: float, style: Mapping[str, Any]
 ) -> None:
@@ -319,7 +312,7 @@ def _draw_rates(
     if f"{rate}_low" in ds:
         ends = ds[f"{rate}_low"], ds[f"{rate}_high"]
         ax.hlines(positions, *ends, color=colour, linewidth=CURVE, zorder=2)
-    points: dict[str, Any] = {"color": colour, "markersize": POINT_SIZE, "zorder": 3}
+    points: dict[str, Any] = {"color": colour, "markersize": 6.5, "zorder": 3}
     for is_member, face in ((~flagged, colour), (flagged, "white")):
         values = ds[rate].values[is_member]
         ax.plot(values, positions[is_member], "o", **{**points, "markerfacecolor": face, **style})
@@ -328,15 +321,6 @@ def _draw_rates(
     if not np.isnan(overall):
         ax.axvline(overall, color=Style.rule, linewidth=THIN, linestyle=":", zorder=1)
         offset, side = (-4, "right") if overall > TO_THE_RIGHT * ax.get_xlim()[1] else (4, "left")
-        text = f"all: {percent(overall, 'fine')}"
+        text = f"all: {percent(overall)}"
         note(ax, text, (overall, 1), (offset, -2), va="top", ha=side)
     ax.xaxis.set_major_formatter(in_per_cent)
-
-
-def _write_rates(ax: Axes, far: np.ndarray, flagged: np.ndarray, norm: Normalize) -> None:
-    for (i, j), rate in np.ndenumerate(far):
-        text = percent(rate, "fine").removesuffix(" %") if rate else "0"
-        text = Style.translated("n/a") if np.isnan(rate) else f"{text}{'*' * flagged[i, j]}"
-        is_dark = norm(rate) > 0.6
-        letters: dict[str, Any] = {"color": "white" if is_dark else Style.text}
-        ax.text(j, i, text, ha="center", va="center", fontsize=Style.look.small, **letters)

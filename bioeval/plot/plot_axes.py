@@ -98,11 +98,6 @@ class Look:
         """The size of the letters, relative to the usual size."""
         return self.label / Look.label
 
-    def scaled(self, factor: float) -> Look:
-        """Return the look with letters larger by a factor."""
-        sizes = (factor * size for size in (self.title, self.label, self.small))
-        return replace(self, **dict(zip(("title", "label", "small"), sizes, strict=True)))
-
 
 #: The styles by name. Letters on a slide have at least 1/30 of its height; a figure on paper has
 #: the width and the letters of a journal's column.
@@ -125,36 +120,17 @@ class Palette:
 
     def __init__(self, colors: Any = None):
         self.by_system: dict[str, RGB] = {}
-        self._listed: list[RGB] = []
+        self.listed: list[RGB] = []
         #: Places in the list, by number and shade of the colours that the plot has asked for.
-        self._places: dict[tuple[int | str, int], int] = {}
+        self.places: dict[tuple[int | str, int], int] = {}
         if isinstance(colors, Mapping):
             for name, colour in colors.items():
                 self.by_system[str(name)] = _rgb(f"colors[{name!r}]", colour)
         elif colors is not None:
             listed = require_list("colors", colors)
-            self._listed = [_rgb(f"colors[{i}]", colour) for i, colour in enumerate(listed)]
+            self.listed = [_rgb(f"colors[{i}]", colour) for i, colour in enumerate(listed)]
             if not listed:
                 raise DataError("colors is empty; expected at least one colour")
-
-    def colour(self, number: int | str, shade: int, names: Iterable[str]) -> RGB:
-        """Return a colour by its number and shade, or by the names of its system.
-
-        Artists without a class or system give their usual colour in place of a number.
-        """
-        for name in names:
-            if name in self.by_system:
-                return self.by_system[name]
-        if self._listed:
-            index = self._places.setdefault((number, shade), len(self._places))
-            return self._listed[index % len(self._listed)]
-        if isinstance(number, str):
-            return to_rgb(number)
-        round_of_palette, index = divmod(number, len(PALETTE))
-        rgb = 0.5 + (np.array(to_rgb(PALETTE[index])) - 0.5) * 0.45**round_of_palette
-        lighter = SHADES[shade % len(SHADES)]
-        rgb += abs(lighter) * (float(lighter > 0) - rgb)
-        return float(rgb[0]), float(rgb[1]), float(rgb[2])
 
 
 def _rgb(name: str, colour: Any) -> RGB:
@@ -194,11 +170,6 @@ class Style:
     }
 
     @classmethod
-    def use(cls, look: Look) -> None:
-        """Draw from now on in the sizes of `look`."""
-        cls.look = look
-
-    @classmethod
     @contextmanager
     def during(
         cls,
@@ -234,9 +205,23 @@ class Style:
         """Return the colour of a curve by its number; colours beyond the palette are greyer.
 
         Curves of one meaning have one number, and differ in their `shade`. `names` are the names of
-        its system, which ``colors=`` may have.
+        its system, which ``colors=`` may have. Artists without a class or system give their usual
+        colour in place of a number.
         """
-        return cls.palette.colour(number, shade, names)
+        palette = cls.palette
+        for name in names:
+            if name in palette.by_system:
+                return palette.by_system[name]
+        if palette.listed:
+            index = palette.places.setdefault((number, shade), len(palette.places))
+            return palette.listed[index % len(palette.listed)]
+        if isinstance(number, str):
+            return to_rgb(number)
+        round_of_palette, index = divmod(number, len(PALETTE))
+        rgb = 0.5 + (np.array(to_rgb(PALETTE[index])) - 0.5) * 0.45**round_of_palette
+        lighter = SHADES[shade % len(SHADES)]
+        rgb += abs(lighter) * (float(lighter > 0) - rgb)
+        return float(rgb[0]), float(rgb[1]), float(rgb[2])
 
     @staticmethod
     def dash(number: int) -> Any:
@@ -252,9 +237,6 @@ class Style:
 P = ParamSpec("P")
 Drawn = TypeVar("Drawn")
 
-#: The setting ``font.size`` of matplotlib for which the looks are made.
-USUAL_FONTSIZE = 10.0
-
 
 def styled(draw: Callable[P, Drawn]) -> Callable[P, Drawn]:
     """Return a public plot that takes ``colors``, ``fontsize`` and ``labels``.
@@ -267,14 +249,15 @@ def styled(draw: Callable[P, Drawn]) -> Callable[P, Drawn]:
     @functools.wraps(draw)
     def draw_styled(*args: P.args, **options: P.kwargs) -> Drawn:
         look, fontsize = Style.look, options.pop("fontsize", None)
-        factor = matplotlib.rcParams["font.size"] / USUAL_FONTSIZE
+        factor = matplotlib.rcParams["font.size"] / 10.0  # for which the looks are made
         if fontsize is not None:
             factor = require_number("fontsize", fontsize, low=1, high=100) / look.label
         palette = Palette(options.pop("colors", None))
         properties = ", ".join(f"{x}={y!r}" for x, y in options.items() if x not in arguments)
         if "label" in options:
             raise DataError("label is no property of a plot; labels=[...] names the systems")
-        with Style.during(look.scaled(factor), palette, options.pop("labels", None)):
+        sizes = {x: factor * getattr(look, x) for x in ("title", "label", "small")}
+        with Style.during(replace(look, **sizes), palette, options.pop("labels", None)):
             try:
                 display = draw(*args, **options)
                 if Style.words and not Style.used:
@@ -326,8 +309,8 @@ def style(name: str) -> AbstractContextManager[object]:
     """
     require_choice("style", name, LOOKS)
     restored = ExitStack()
-    restored.callback(Style.use, Style.look)
-    Style.use(LOOKS[name])
+    restored.callback(setattr, Style, "look", Style.look)
+    Style.look = LOOKS[name]
     return restored
 
 
@@ -375,7 +358,21 @@ def axes_for(
     if not isinstance(ax, Axes | Figure):
         raise DataError(f"ax is {received(ax)}; expected axes or a figure of matplotlib")
     if isinstance(ax, Figure):
-        ax.set_size_inches(_size_in_inches(size) if figsize is None else _checked_size(figsize))
+        width, height = size
+        if figsize is not None:
+            expected = "a width and a height in inches, 1 to 100 each"
+            width, height = require_listed_numbers(
+                "figsize",
+                figsize,
+                expected,
+                lambda x: len(x) == 2 and bool(((x >= 1) & (x <= 100)).all()),
+            ).tolist()
+        elif look.width is None:
+            height += (look.factor - 1) * HEIGHT_OF_LETTERS
+        else:
+            height = look.height or look.width * height / width + HEIGHT_OF_WORDS
+            width = look.width
+        ax.set_size_inches(width, height)
         width, height = 72 * ax.get_size_inches()
         left, below, right, above = np.array(MARGINS) * look.factor
         ax.subplotpars.update(left / width, below / height, 1 - right / width, 1 - above / height)
@@ -390,23 +387,6 @@ def axes_for(
     ax.grid(True, which="major", color=GRID, linewidth=THIN)
     ax.set_axisbelow(True)
     return ax
-
-
-def _checked_size(figsize: Any) -> tuple[float, float]:
-    expected = "a width and a height in inches, 1 to 100 each"
-    width, height = require_listed_numbers(
-        "figsize", figsize, expected, lambda x: len(x) == 2 and ((x >= 1) & (x <= 100)).all()
-    ).tolist()
-    return width, height
-
-
-def _size_in_inches(needed: tuple[float, float]) -> tuple[float, float]:
-    """Return the size of a figure in this style, from the size that a plot needs by default."""
-    look = Style.look
-    width, height = needed
-    if look.width is None:
-        return width, height + (look.factor - 1) * HEIGHT_OF_LETTERS
-    return look.width, look.height or look.width * height / width + HEIGHT_OF_WORDS
 
 
 def figure_of(ax: Axes) -> Figure:
@@ -531,22 +511,16 @@ def name_artists(
             width_in_inches, height_in_inches = figure.get_size_inches()
             figure.set_size_inches(width_in_inches, height_in_inches + height / 72)
         ax.set_anchor("NW")  # of a square: the legend hangs on it, and has the room that it leaves
-        properties |= {**_place_below(ax), "ncols": columns}
+        # Below the numbers and the label of the horizontal axis.
+        vertical = [len(x.get_text()) for x in ax.get_xticklabels() if x.get_rotation()]
+        numbers = small * max([1.0, *(LETTER * letters for letters in vertical)])
+        down = numbers + 9 + LINE * Style.look.label * (1 + ax.get_xlabel().count("\n"))  # points
+        shift = ScaledTranslation(0, -down / 72, figure.dpi_scale_trans)
+        properties |= {"loc": "upper left", "bbox_to_anchor": (0, 0), "ncols": columns}
+        properties |= {"bbox_transform": ax.transAxes + shift, "borderpad": 0.1, "borderaxespad": 0}
     else:
         height = 0.0
     return ax.legend(artists, below, alignment="left", **{**properties, **style}), height
-
-
-def _place_below(ax: Axes) -> dict[str, Any]:
-    """Return the properties of a legend below the numbers and the label of the horizontal axis."""
-    size, small = Style.look.label, Style.look.small
-    lengths_of_vertical = [len(x.get_text()) for x in ax.get_xticklabels() if x.get_rotation()]
-    numbers = small * max([1.0, *(LETTER * letters for letters in lengths_of_vertical)])
-    below = numbers + 9 + LINE * size * (1 + ax.get_xlabel().count("\n"))  # points
-    shift = ScaledTranslation(0, -below / 72, figure_of(ax).dpi_scale_trans)
-    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 0)}
-    place |= {"bbox_transform": ax.transAxes + shift, "borderpad": 0.1, "borderaxespad": 0}
-    return place
 
 
 def colour_bar(ax: Axes, colours: Any, label: str = "") -> Colorbar:

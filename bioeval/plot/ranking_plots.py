@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,7 +12,7 @@ from bioeval.base.arguments import require_choice, require_text
 from bioeval.base.errors import DataError, short_name
 from bioeval.plot import plot_axes
 from bioeval.plot.display import Display
-from bioeval.plot.plot_axes import CURVE, RGB, Style, styled
+from bioeval.plot.plot_axes import CURVE, Style, styled
 from bioeval.plot.systems import as_plot_text, joined, labels_of, pick
 from bioeval.showing.text import Text, say
 from bioeval.studies.compare import measures_of
@@ -65,17 +65,14 @@ def ranking(
     labels = labels_of(ranked.systems, ranked.systems)
     # A list of colours is used in the order of the data, not of the ranks.
     colours = [Style.colour(i, names=(name,)) for i, name in enumerate(ranked.systems)]
-    rows = []
-    for i in ranked.order:
-        value = ranked.number("", i)
-        if np.isnan(value):
-            continue
-        system = ranked.systems[i]
-        name = short_name(labels.get(system, system), LONGEST_NAME[Style.look.is_narrow])
-        limits = ranked.number("low", i), ranked.number("high", i)
-        ranks = ranked.number("rank_low", i), ranked.number("rank_high", i)
-        row = _Row(as_plot_text(name), colours[i], value, limits, ranks, ranked.letters(i))
-        rows.append(row)
+    rows = [i for i in ranked.order if not np.isnan(ranked.number("", i))]
+    labels_of_rows = [labels.get(ranked.systems[i], ranked.systems[i]) for i in rows]
+    longest = LONGEST_NAME[Style.look.is_narrow]
+    names_of_rows = [as_plot_text(short_name(x, longest)) for x in labels_of_rows]
+    values, low, high, first, last = (
+        np.array([ranked.number(statistic, i) for i in rows])
+        for statistic in ("", "low", "high", "rank_low", "rank_high")
+    )
     height = np.clip(HEIGHT_WITHOUT_ROWS + HEIGHT_OF_ROW * len(rows), LEAST_HEIGHT, MOST_HEIGHT)
     plot = Display(results, ax, style, (WIDTH, float(height)))
     left, right = plot.ax_, plot.divide(1, 2, width_ratios=(VALUES_TO_RANKS, 1))
@@ -83,24 +80,22 @@ def ranking(
         plot.empty(say("{measure} is not defined", measure=ranked.name))
         right.set_axis_off()
         return plot
-    for axes, names in ((left, [row.name for row in rows]), (right, [""] * len(rows))):
+    for axes, names in ((left, names_of_rows), (right, [""] * len(rows))):
         axes.set(ylim=(len(rows) - 0.5, -0.5))
         axes.set_yticks(range(len(rows)), names)
         axes.tick_params(axis="y", length=0)
     positions = range(len(rows))
-    colours = [row.colour for row in rows]
-    low, high = zip(*(row.limits for row in rows), strict=True)
+    colours = [colours[i] for i in rows]
     left.hlines(positions, low, high, color=colours, linewidth=CURVE, zorder=2)
     points: dict[str, Any] = {"color": colours, "s": 42, "zorder": 3, **style}
-    left.scatter([row.value for row in rows], positions, **points)
+    left.scatter(values, positions, **points)
     left.margins(x=0.04)
     if ranked.scalar.kind == "rate":
         left.xaxis.set_major_formatter(plot_axes.in_per_cent)
-    first, last = np.array([row.ranks for row in rows]).T
-    of_ranks: Any = [row.colour if row.ranks[0] == 1 else Style.rule for row in rows]
+    of_ranks: Any = [x if k == 1 else Style.rule for x, k in zip(colours, first, strict=True)]
     widths, starts = last - first + WIDTH_OF_RANK, first - WIDTH_OF_RANK / 2
     bars = right.barh(positions, widths, 0.5, starts, color=of_ranks, zorder=2)
-    letters = [row.letters for row in rows]
+    letters = [*map(ranked.letters, rows)]
     right.bar_label(bars, letters, padding=4, fontsize=Style.look.small, color=Style.text)
     right.set_xlim(0.5, len(rows) + 0.5 + WIDTH_OF_LETTER * len(rows) * max(map(len, letters)))
     right.set_xticks(range(1, len(rows) + 1, -(-len(rows) // MOST_TICKS)))
@@ -116,14 +111,3 @@ def ranking(
     note = "" if Style.look.is_narrow else "a shared letter: not told apart"
     plot.finish("Rank", [note], "1 is the best", ax=right)
     return plot
-
-
-class _Row(NamedTuple):
-    """A system of the ranking."""
-
-    name: str  # shortened
-    colour: RGB  # the same in all plots of the same systems, whatever the rank
-    value: float
-    limits: tuple[float, float]  # of the value
-    ranks: tuple[float, float]  # the first and the last that the system may have
-    letters: str

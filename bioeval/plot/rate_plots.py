@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -27,19 +26,9 @@ from bioeval.showing.rows import OVER, unit_of
 from bioeval.showing.text import Term, say, threshold_of
 from bioeval.stats.aggregate import aggregate
 
-SIZE_OF_SQUARE_ROC = 5.6, 5.7  # inches
-
-# A mean over folds, in points.
-WIDTH_OF_MEAN = 2.4  # of its line
-SIZE_OF_MEAN = 7  # of its dot, at a single FAR target
-
 # A logarithmic axis of rates.
 BELOW_SMALLEST = 1.8  # begins below the smallest rate by this factor: shaded rates are visible
 LARGEST_BEGIN = 0.1  # begins at most here, so that it has a decade
-BEGIN_OF_UNKNOWN = 1e-3  # begins here if no smallest rate is known
-ABOVE_1 = 1.3  # ends above 1 by this factor
-
-VISIBLE = 0.01  # difference of two areas
 
 SHADED = "shaded: below one attempt"
 FAR = say("False accept rate, {far}")
@@ -105,8 +94,8 @@ def fold_lines(plot: Curves, curve: Curve, floor: float = 0.0) -> dict[str, Any]
         return {}
     folds = zip(dataset["fold_far"].values, dataset[f"fold_{curve.variable}"].values, strict=True)
     plot.cloud(curve, (from_floor(*by_far(*fold), floor) for fold in folds))
-    point = {"markersize": SIZE_OF_MEAN} if dataset.sizes["threshold"] == 1 else {}
-    return {"linewidth": WIDTH_OF_MEAN, "drawstyle": "default", **point}
+    point = {"markersize": 7} if dataset.sizes["threshold"] == 1 else {}
+    return {"linewidth": 2.4, "drawstyle": "default", **point}
 
 
 # ------------------------------------------------------------------------- rates against FAR
@@ -175,7 +164,7 @@ def _draw_against_far(plot: Curves, log: bool) -> list[str]:
         plot.band(curve, floor=floor)
     caption = folds_in_words(plot.systems)
     if log:
-        begin = min(LARGEST_BEGIN, smallest_far / BELOW_SMALLEST) or BEGIN_OF_UNKNOWN
+        begin = min(LARGEST_BEGIN, smallest_far / BELOW_SMALLEST) or 1e-3  # if it is not known
         plot_axes.log_axis(ax, "x", begin)
         plot_axes.rate_axis(ax, lowest if plot.defined else 0.0)
         if shade_below(ax.xaxis, smallest_far):
@@ -183,16 +172,6 @@ def _draw_against_far(plot: Curves, log: bool) -> list[str]:
     else:
         ax.set(xlim=RATES, ylim=RATES)
     return caption
-
-
-def _area_of_ties(plot: Curves) -> str:
-    """Return why the area below the steps of a ROC is not its AUC, if scores tie so often."""
-    for curve in plot.defined:
-        far, gar = by_far(curve.x, curve.y)
-        auc = value_or_nan(curve.system.dataset, "auc")
-        if auc - float(np.diff(far) @ gar[:-1]) > VISIBLE:
-            return "scores tie: the area below the steps is less than AUC, which counts a tie half"
-    return ""
 
 
 @styled
@@ -234,14 +213,21 @@ def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **styl
     """
     log = require_flag("log", log)
     curves = curves_of(mean_curves(data), "roc", "far", {"gar": ""})
-    plot = Curves("roc", curves, ax, style, SIZE if log else SIZE_OF_SQUARE_ROC, solid=True)
+    plot = Curves("roc", curves, ax, style, SIZE if log else (5.6, 5.7), solid=True)
     last = _draw_against_far(plot, log)
+    for curve in plot.defined:
+        far, gar = by_far(curve.x, curve.y)
+        auc = value_or_nan(curve.system.dataset, "auc")
+        if auc - float(np.diff(far) @ gar[:-1]) > 0.01:  # that can be seen
+            why = "scores tie: the area below the steps is less than AUC, which counts a tie half"
+            last.append(why)
+            break
     if not log:
         plot.reference([0, 1], [0, 1])  # a system that decides at random
         if not Style.look.is_flat:
             plot.ax_.set_box_aspect(1)
     y = say("Genuine accept rate, {gar}")
-    return plot.end("ROC", FAR, y, last=[*last, _area_of_ties(plot)])
+    return plot.end("ROC", FAR, y, last=last)
 
 
 @styled
@@ -307,25 +293,22 @@ def error_rates(
     if log:
         rates = [rate for system in plot.systems for rate in smallest_rates(system)]
         smallest = smallest_known([LARGEST_BEGIN, *rates])
-        plot_axes.log_axis(plot.ax_, "y", smallest / BELOW_SMALLEST, ABOVE_1)
-    for number, system in enumerate(plot.systems):
-        _mark_eer(plot, system, Style.text if len(plot.systems) == 1 else system.colour(number))
+        plot_axes.log_axis(plot.ax_, "y", smallest / BELOW_SMALLEST, 1.3)
+    for number, system in enumerate(plot.systems):  # of several, no EER is named
+        eer, threshold = (value_or_nan(system.dataset, x) for x in ("eer", "eer_threshold"))
+        if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):
+            continue
+        name = ""
+        colour: Any = Style.text
+        if len(plot.systems) == 1:
+            at = written(threshold_of(system.dataset, "eer_threshold"))
+            name = f"EER {percent(eer)} at {at}"
+        else:
+            colour = system.colour(number)
+        plot.ax_.axvline(threshold, color=colour, linewidth=THIN, linestyle=":", zorder=1)
+        point: dict[str, Any] = {"markersize": 5, "color": colour, "zorder": 4}
+        plot.ax_.plot(threshold, eer, "o", label=legend_text(name), **point)
     return plot.end("Error rates", label, plot.named("Error rate", "far", "frr"), unseen=unseen)
-
-
-def _mark_eer(plot: Curves, system: System, colour: Any) -> None:
-    """Mark the EER of a system, if its result has it; only the EER of a single system is named."""
-    eer, threshold = (value_or_nan(system.dataset, x) for x in ("eer", "eer_threshold"))
-    is_beyond_axis = plot.ax_.get_yscale() == "log" and eer <= 0
-    if not np.isfinite([eer, threshold]).all() or is_beyond_axis:
-        return
-    name = ""
-    if len(plot.systems) == 1:
-        threshold_words = written(threshold_of(system.dataset, "eer_threshold"))
-        name = f"EER {percent(eer, 'fine')} at {threshold_words}"
-    plot.ax_.axvline(threshold, color=colour, linewidth=THIN, linestyle=":", zorder=1)
-    point: dict[str, Any] = {"markersize": 5, "color": colour, "zorder": 4}
-    plot.ax_.plot(threshold, eer, "o", label=legend_text(name), **point)
 
 
 # Ticks of an axis; above a half, they mirror the largest below it.
@@ -346,29 +329,9 @@ BEHIND_TICK = 0.06  # they end behind a tick, by this normal deviate
 # Beginnings of the axes.
 BEFORE_TICK = 0.7  # axes begin at this part of a tick
 LARGEST_FIRST_TICK = 0.01  # which is at most this rate
-LOW_WITHOUT_CURVES = 0.001  # smallest rate if there are no curves
-
-SIZE_OF_EER = 4.5  # of its dot, in points
 
 #: The variables of operating points, on both axes of a DET, that must be within the axes.
 POINTS = (("far_target", "frr_at_far"), ("far_target", "dir_at_far"), ("far_at_frr", "frr_target"))
-
-
-class _Limits(NamedTuple):
-    """The lowest and the highest rate on each axis of a DET."""
-
-    x: tuple[float, float]
-    y: tuple[float, float]
-
-    def contain(self, x: float, y: float) -> bool:
-        return self.x[0] < x < self.x[1] and self.y[0] < y < self.y[1]
-
-    def are_crossed_by(self, x: np.ndarray, y: np.ndarray) -> bool:
-        """Whether a part of a curve in steps, (points,), is within the axes; `x` increases."""
-        ends, lower = np.append(x[1:], x[-1]), np.append(y[1:], y[-1])
-        across = (x < self.x[1]) & (ends > self.x[0]) & (y > self.y[0]) & (y < self.y[1])
-        down = (ends > self.x[0]) & (ends < self.x[1]) & (lower < self.y[1]) & (y > self.y[0])
-        return bool((across | down).any())
 
 
 @styled
@@ -396,31 +359,43 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     curves = curves_of(mean_curves(data), "det", "far", {"frr": ""})
     plot = Curves("det", curves, ax, style, SQUARE, solid=True, label=_with_eer)
     ax = plot.ax_
-    limits = _limits_of_axes(plot.defined)
+    x_limits, y_limits = limits = _limits_of_axes(plot.defined)
     deviates = {"functions": (deviate, ndtr)}
     ax.set_xscale("function", **deviates)
     ax.set_yscale("function", **deviates)
-    ax.set(xlim=limits.x, ylim=limits.y)
+    ax.set(xlim=x_limits, ylim=y_limits)
     unseen: dict[str, str] = {}
     for curve in plot.defined:
-        plot.line(curve, *by_far(curve.x, curve.y), **fold_lines(plot, curve))
-        is_below = curve.y < limits.y[0]
-        if ((curve.x < limits.x[0]) & is_below).any():
+        x, y = by_far(curve.x, curve.y)
+        plot.line(curve, x, y, **fold_lines(plot, curve))
+        # The parts of the steps that are within the axes: across, and down at the end of each.
+        ends, lower = np.append(x[1:], x[-1]), np.append(y[1:], y[-1])
+        across = (x < x_limits[1]) & (ends > x_limits[0]) & (y > y_limits[0]) & (y < y_limits[1])
+        down = (ends > x_limits[0]) & (ends < x_limits[1])
+        down &= (lower < y_limits[1]) & (y > y_limits[0])
+        is_below = curve.y < y_limits[0]
+        if ((curve.x < x_limits[0]) & is_below).any():
             unseen[curve.name] = "off the axes, both rates are smaller at one threshold"
-        elif not limits.are_crossed_by(*by_far(curve.x, curve.y)):
+        elif not (across | down).any():
             unseen[curve.name] = "off the axes, one rate is larger at each threshold"
         else:  # the band ends where the curve leaves the axes
             plot.band(curve, curve.x <= curve.x[is_below].min(initial=np.inf))
         at_eer = [value_or_nan(curve.system.dataset, f"{x}_at_eer") for x in ("far", "frr")]
-        if limits.contain(*at_eer):
+        if all(low < rate < high for rate, (low, high) in zip(at_eer, limits, strict=True)):
             colour = plot.lines_[curve.name].get_color()
-            ax.plot(*at_eer, "o", markersize=SIZE_OF_EER, color=colour, zorder=3)
-    # Set the ticks, and shade the rates below the `smallest` ones; return whether there are any.
+            ax.plot(*at_eer, "o", markersize=4.5, color=colour, zorder=3)
+    # Set the ticks, and shade the rates below the smallest ones.
     room = plot_axes.room(ax)
     is_shaded = False
     for k, (axis, length_of_tick) in enumerate(((ax.xaxis, TICK_WIDTH), (ax.yaxis, TICK_HEIGHT))):
+        low, high = limits[k]
         most_ticks = room[k] / (length_of_tick * Style.look.small)
-        axis.set_major_locator(FixedLocator(_ticks(*limits[k], most_ticks)))
+        step = (deviate(high) - deviate(low)) / most_ticks
+        ticks: list[float] = []
+        for tick in reversed(TICKS):  # larger rates have priority
+            if low <= tick <= high and not (ticks and deviate(ticks[0]) - deviate(tick) < step):
+                ticks.insert(0, tick)
+        axis.set_major_locator(FixedLocator(ticks))
         axis.set_major_formatter(lambda rate, _: f"{100 * rate:.9g}")
         axis.set_minor_locator(NullLocator())
         is_shaded |= shade_below(
@@ -428,9 +403,9 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
         )
     if len(plot.curves) == 1:  # an empty figure names no curve
         unseen = {x: joined(why, _with_eer(plot.curves[x]), by="; ") for x, why in unseen.items()}
-    if limits.x == limits.y and not Style.look.is_flat:
+    if x_limits == y_limits and not Style.look.is_flat:
         ax.set_aspect("equal")
-    first, last = deviate([max(limits.x[0], limits.y[0]), min(limits.x[1], limits.y[1])]).tolist()
+    first, last = deviate([max(x_limits[0], y_limits[0]), min(x_limits[1], y_limits[1])]).tolist()
     equal_rates = ndtr(np.linspace(first, last, 50))
     plot.reference(equal_rates, equal_rates)
     return plot.end(
@@ -442,7 +417,7 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     )
 
 
-def _limits_of_axes(curves: Sequence[Curve]) -> _Limits:
+def _limits_of_axes(curves: Sequence[Curve]) -> list[tuple[float, float]]:
     """Return the ends of both axes.
 
     All operating points that the data support, and the point of equal rates, are within the axes.
@@ -451,14 +426,29 @@ def _limits_of_axes(curves: Sequence[Curve]) -> _Limits:
     for curve in curves:
         equal_rate = BEYOND_EQUAL_RATES * float(np.fmin(curve.x, curve.y).max())
         points.append((equal_rate, equal_rate))
-        points += _supported_operating_points(curve.system.dataset)
+        dataset = curve.system.dataset
+        if "fold_frr" in dataset:  # every point of the curves of folds is an operating point
+            points.append((float(dataset["far"].max()), float(dataset["fold_frr"].max())))
+        for x_name, y_name in POINTS:
+            if x_name not in dataset or y_name not in dataset:
+                continue
+            x_rates, y_rates = dataset[x_name], dataset[y_name]
+            if y_name == "dir_at_far":
+                y_rates = 1 - y_rates.isel(rank=0, missing_dims="ignore")
+            if x_rates.ndim == 1 and x_rates.dims == y_rates.dims:
+                dim = str(x_rates.dims[0])
+                rate = y_name if dim == "far_target" else x_name
+                values = x_rates.values.tolist(), y_rates.values.tolist()
+                for target, *point in zip(dataset[dim].values.tolist(), *values, strict=True):
+                    if dim not in TARGETS or is_supported(dataset, rate, {dim: target}):
+                        points.append((point[0], point[1]))
     last_ticks = [
         next((tick for tick in TICKS if tick >= largest), TICKS[-1])
         for largest in np.nanmax(points, 0)
     ]
     ends = []
     for k, (axis, other_axis) in enumerate((("x", "y"), ("y", "x"))):
-        lows = [] if curves else [LOW_WITHOUT_CURVES]
+        lows = [] if curves else [0.001]
         for curve in curves:
             rate, other_rate = getattr(curve, axis), getattr(curve, other_axis)
             smallest = np.append(rate[other_rate <= last_ticks[1 - k]], 1.0).min()
@@ -466,38 +456,7 @@ def _limits_of_axes(curves: Sequence[Curve]) -> _Limits:
         first_tick = max((tick for tick in TICKS if tick <= min(lows)), default=TICKS[0])
         begin = BEFORE_TICK * min(LARGEST_FIRST_TICK, first_tick)
         ends.append((begin, float(ndtr(ndtri(last_ticks[k]) + BEHIND_TICK))))
-    return _Limits(*ends)
-
-
-def _supported_operating_points(dataset: xr.Dataset) -> Iterator[tuple[float, float]]:
-    if "fold_frr" in dataset:  # every point of the curves of folds is an operating point
-        yield float(dataset["far"].max()), float(dataset["fold_frr"].max())
-    for x_name, y_name in POINTS:
-        if x_name not in dataset or y_name not in dataset:
-            continue
-        x_rates, y_rates = dataset[x_name], dataset[y_name]
-        if y_name == "dir_at_far":
-            y_rates = 1 - y_rates.isel(rank=0, missing_dims="ignore")
-        if x_rates.ndim == 1 and x_rates.dims == y_rates.dims:
-            is_shown = [True] * x_rates.size
-            dim = str(x_rates.dims[0])
-            if dim in TARGETS:
-                rate = y_name if dim == "far_target" else x_name
-                targets = dataset[dim].values.tolist()
-                is_shown = [is_supported(dataset, rate, {dim: target}) for target in targets]
-            yield from compress(
-                zip(x_rates.values.tolist(), y_rates.values.tolist(), strict=True), is_shown
-            )
-
-
-def _ticks(low: float, high: float, most: float) -> list[float]:
-    """Return the ticks between two rates, at most `most`; larger rates have priority."""
-    step = (deviate(high) - deviate(low)) / most
-    ticks: list[float] = []
-    for tick in reversed(TICKS):
-        if low <= tick <= high and not (ticks and deviate(ticks[0]) - deviate(tick) < step):
-            ticks.insert(0, tick)
-    return ticks
+    return ends
 
 
 def deviate(rate: Any) -> Any:
@@ -508,4 +467,4 @@ def deviate(rate: Any) -> Any:
 def _with_eer(curve: Curve) -> str:
     """Return the name of a curve, with its EER."""
     eer = value_or_nan(curve.system.dataset, "eer")
-    return joined(curve.name, "" if np.isnan(eer) else f"EER {percent(eer, 'fine')}")
+    return joined(curve.name, "" if np.isnan(eer) else f"EER {percent(eer)}")

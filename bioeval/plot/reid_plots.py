@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -200,7 +199,15 @@ def ranked_lists(
     ds = lists_of_queries(scores, thresholds, convention, budget)
     match = ds["match"].values  # (queries, ranks): 1 for a match, 0 for another entry
     queries, ranks = match.shape
-    words = [_measures_in_words(ds.isel(probe=i)) for i in range(queries)]
+    words = []  # on the measures of each query
+    for query_index in range(queries):
+        query = ds.isel(probe=query_index)
+        if np.isnan(precision := float(query["average_precision"])):
+            words.append(["-", *map("FR {:.2f}".format, query["fr"].values.tolist())])
+            continue
+        measures = zip(*(query[name].values.tolist() for name in ("rp", "vp", "rep")), strict=True)
+        at_thresholds = ["RP {:.2f} VP {:.2f} ReP {:.2f}".format(*at) for at in measures]
+        words.append([f"AP {precision:.2f}", *at_thresholds])
     distance = ds["entry_score"].values * (1 if ds.attrs["kind"] == "distance" else -1)
     thresholds_drawn = ds["threshold"].values  # distances
     retrieved = (distance[:, :, None] <= thresholds_drawn).sum(axis=1)  # (queries, thresholds)
@@ -215,9 +222,9 @@ def ranked_lists(
     ax = plot.ax_
     matched, unmatched = (Style.colour(Style.hues[x]) for x in ("frr", "far"))
     for is_match, edge, face in ((1, matched, matched), (0, unmatched, "white")):
-        query, rank_index = np.nonzero(match == is_match)
+        row, rank_index = np.nonzero(match == is_match)
         box: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "linewidth": OUTLINE, **style}
-        ax.barh(query, WIDTH_OF_BOX, HEIGHT_OF_BOX, rank_index + 1 - WIDTH_OF_BOX / 2, **box)
+        ax.barh(row, WIDTH_OF_BOX, HEIGHT_OF_BOX, rank_index + 1 - WIDTH_OF_BOX / 2, **box)
     low = np.arange(queries) - HEIGHT_OF_LINE / 2
     ends = low, low + HEIGHT_OF_LINE
     for k, threshold in enumerate(thresholds_drawn):
@@ -240,15 +247,6 @@ def ranked_lists(
     return plot
 
 
-def _measures_in_words(query: xr.Dataset) -> list[str]:
-    precision = float(query["average_precision"])
-    if np.isnan(precision):
-        return ["-", *map("FR {:.2f}".format, query["fr"].values.tolist())]
-    measures = zip(*(query[name].values.tolist() for name in ("rp", "vp", "rep")), strict=True)
-    at_thresholds = ["RP {:.2f} VP {:.2f} ReP {:.2f}".format(*at) for at in measures]
-    return [f"AP {precision:.2f}", *at_thresholds]
-
-
 @styled
 def hota(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """Draw HOTA, detection and association accuracy against the localisation threshold.
@@ -265,12 +263,12 @@ def hota(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     """
     words = {f"{word.lower()}_at_alpha": word for word in ("HOTA", "DetA", "AssA")}
     curves = curves_of(data, "hota", "localisation_threshold", words)
-    plot = Curves("hota", curves, ax, style, label=_with_mean)
+
+    def with_mean(curve: Curve) -> str:
+        mean = float(curve.system.dataset[curve.variable.removesuffix("_at_alpha")])
+        return curve.name + ("" if np.isnan(mean) else f" {100 * mean:.1f} %")
+
+    plot = Curves("hota", curves, ax, style, label=with_mean)
     plot.draw(xlim=(0, 1))
     x_label = "Localisation threshold α: smallest overlap of a match"
     return plot.end("HOTA", x_label, "HOTA, DetA, AssA")
-
-
-def _with_mean(curve: Curve) -> str:
-    mean = float(curve.system.dataset[curve.variable.removesuffix("_at_alpha")])
-    return curve.name + ("" if np.isnan(mean) else f" {100 * mean:.1f} %")

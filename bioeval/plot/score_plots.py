@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -42,7 +42,6 @@ from bioeval.tasks.plotted_scores import (
     EXCLUDED,
     FAILED,
     INFINITE,
-    MatrixImage,
     histograms_of,
     matrix_image,
 )
@@ -91,13 +90,8 @@ def score_distributions(
 #: Classes of attempts, and their names.
 CLASSES = (("genuine", "Genuine"), ("impostor", "Impostor"))
 
-# This number of systems have a panel each; other numbers of systems share one panel.
-_SYSTEMS_WITH_PANELS = 2
-
 _WIDTH_OF_PANELS = 1.6  # of two panels side by side, in widths of one
 _HEIGHT_OF_PANELS = 1.7  # of two panels one below the other, in heights of one
-
-_OPACITY = 0.18  # of a filled histogram
 
 # A logarithmic axis of densities begins at this part of the smallest density, or of a stand-in.
 _BELOW_SMALLEST, _WITHOUT_DENSITY = 0.6, 1e-3
@@ -124,32 +118,40 @@ def draw_histograms(
         raise DataError(f"thresholds is {words}; expected a mapping of name to threshold")
     style = style or {}
     histograms = dict(zip(systems, by_system.values(), strict=True))
-    in_panels = len(systems) == _SYSTEMS_WITH_PANELS and not isinstance(ax, Axes)
+    in_panels = len(systems) == 2 and not isinstance(ax, Axes)  # more systems share one panel
     drawn = {system.name: x for system, x in histograms.items()}
-    plot = Display(systems, ax, style, _size_in_inches(in_panels), drawn=drawn)
-    panels = _panels(plot, histograms) if in_panels else {plot.ax_: histograms}
+    width, height = SIZE
+    if in_panels and Style.look.is_narrow:
+        height *= _HEIGHT_OF_PANELS
+    elif in_panels:
+        width *= _WIDTH_OF_PANELS
+    plot = Display(systems, ax, style, (width, height), drawn=drawn)
+    panels: dict[Axes, _BySystem] = {plot.ax_: histograms}
+    if in_panels:
+        second = plot.divide(2, 1) if Style.look.is_narrow else plot.divide(1, 2)
+        of_panels = ({system: x} for system, x in histograms.items())
+        panels = dict(zip((plot.ax_, second), of_panels, strict=True))
     missing: list[str] = []
     for axes, of_panel in panels.items():
         name = None if in_panels else plot.name  # the title of a panel names its system
-        outlines = _draw_outlines(axes, of_panel, name, style)
-        missing += outlines.missing
-        top = float(outlines.densities.max(initial=0.0)) or 1.0
+        densities, absences, off_axis = _draw_outlines(axes, of_panel, name, style)
+        missing += absences
+        top = float(densities.max(initial=0.0)) or 1.0
         if log:
-            begin = _BELOW_SMALLEST * min(
-                outlines.densities[outlines.densities > 0], default=_WITHOUT_DENSITY
-            )
+            begin = _BELOW_SMALLEST * min(densities[densities > 0], default=_WITHOUT_DENSITY)
             plot_axes.log_axis(axes, "y", begin, _ABOVE_LARGEST_OF_LOG * top)
         else:
             axes.set_ylim(0, _ABOVE_LARGEST * top)
         for number, (text, threshold) in enumerate((thresholds or {}).items()):
             if np.isfinite(require_number("thresholds", threshold)):
-                plot.threshold_line(threshold, text, number, axes)
+                line: dict[str, Any] = {"color": Style.text, "label": legend_text(text)}
+                line |= {"linestyle": Style.dash(number + 1), "linewidth": 0.9, "zorder": 4}
+                axes.axvline(threshold, **line)
         is_empty = len(missing) == len(CLASSES) * len(systems)
         if is_empty:
             axes.set(xticks=[], yticks=[])
             plot.empty("; ".join(missing))
-        absences = [] if is_empty else outlines.missing
-        caption = [outlines.off_axis, *absences]
+        caption = [off_axis, *([] if is_empty else absences)]
         heading = "Genuine and impostor scores"
         if in_panels:
             (system,) = of_panel
@@ -159,38 +161,17 @@ def draw_histograms(
     return plot
 
 
-def _size_in_inches(in_panels: bool) -> tuple[float, float]:
-    width, height = SIZE
-    if not in_panels:
-        return SIZE
-    if Style.look.is_narrow:
-        return width, _HEIGHT_OF_PANELS * height
-    return _WIDTH_OF_PANELS * width, height
-
-
-def _panels(plot: Display, histograms: _BySystem) -> dict[Axes, _BySystem]:
-    second = plot.divide(2, 1) if Style.look.is_narrow else plot.divide(1, 2)
-    panels = zip((plot.ax_, second), histograms.items(), strict=True)
-    return {axes: {system: x} for axes, (system, x) in panels}
-
-
-class _Outlines(NamedTuple):
-    """The histograms drawn in a panel."""
-
-    densities: np.ndarray  # of the bins of all histograms
-    missing: list[str]  # classes without finite scores, and the reasons
-    off_axis: str  # numbers of scores off the axis, in words; empty without any
-
-
 def _draw_outlines(
     ax: Axes,
     histograms: _BySystem,
     name: str | None,
     style: Mapping[str, Any],
-) -> _Outlines:
-    """Draw the histograms of systems, filled if there is only one system.
+) -> tuple[np.ndarray, list[str], str]:
+    """Draw the histograms of systems in a panel, filled if there is only one system.
 
     Names of curves begin with the `name` of the plot; if it is None, they are the names of classes.
+    Return the densities of the bins of all histograms, the classes without finite scores with the
+    reasons, and the numbers of scores off the axis in words.
     """
     ax.set_xmargin(0)  # the axis ends with the scores
     is_several = len(histograms) > 1
@@ -214,7 +195,7 @@ def _draw_outlines(
             outline |= {"linewidth": OUTLINE, "zorder": 3, **style}
             bins = histogram.density, histogram.edges
             if not is_several:
-                ax.stairs(*bins, fill=True, color=outline["color"], alpha=_OPACITY, zorder=2)
+                ax.stairs(*bins, fill=True, color=outline["color"], alpha=0.18, zorder=2)
             if is_abridged:
                 text = "" if class_number else label
             ax.stairs(*bins, label=legend_text(text), **outline)
@@ -223,7 +204,7 @@ def _draw_outlines(
     for class_number, (_, word) in enumerate(CLASSES) if is_abridged else ():
         ax.plot([], [], color=Style.text, linestyle=Style.dash(class_number), label=word.lower())
     words = f"{' and '.join(off_axis)} scores lie off the axis" if off_axis else ""
-    return _Outlines(np.concatenate(densities), missing, words)
+    return np.concatenate(densities), missing, words
 
 
 def _score_label(kind: str) -> str:
@@ -246,7 +227,6 @@ LONGEST_NAME = 14  # letters of a name
 LETTERS_ACROSS = 48  # of all names written side by side, in the default style
 
 LEAST_SQUARE = 0.4  # least ratio of the sides of a matrix that has square pixels
-SIZE_OF_SQUARE, SIZE_OF_WIDE = (6.6, 6.5), (7.0, 4.6)  # figures of matrices, in inches
 
 
 @styled
@@ -270,12 +250,12 @@ def matrix(
     picture = matrix_image(scores, pixels)
     rows, columns = len(picture.rows), len(picture.columns)
     is_square = LEAST_SQUARE < rows / columns < 1 / LEAST_SQUARE
-    size = SIZE_OF_SQUARE if is_square else SIZE_OF_WIDE
+    size = (6.6, 6.5) if is_square else (7.0, 4.6)
     plot = Display(labelled([System("", xr.Dataset())]), ax, style, size, drawn=picture)
     ax = plot.ax_
     ax.grid(False)
     aspect = "equal" if is_square and Style.look.width is None else "auto"
-    extent = 0, len(picture.columns), len(picture.rows), 0
+    extent = 0, columns, rows, 0
     properties: dict[str, Any] = {"extent": extent, "interpolation": "nearest", "aspect": aspect}
     cmap = "viridis_r" if picture.kind == "similarity" else "viridis"
     means = np.ma.masked_invalid(picture.image)
@@ -297,8 +277,14 @@ def matrix(
         for axis in (ax.yaxis, ax.xaxis):
             axis.set_major_locator(MaxNLocator(7, integer=True))
             axis.set_major_formatter("{x:,.0f}")
+    caption = [f"{rows:,} probes against {columns:,} gallery templates"]
+    if picture.subjects is not None:
+        caption[0] += f" of {counted(picture.subjects, 'subjects')}"
+    across, down = columns / (len(picture.column_edges) - 1), rows / (len(picture.row_edges) - 1)
+    if max(across, down) > 1:
+        caption.append(f"a pixel: mean of about {down:.3g} × {across:.3g}")
     title = plot.of_system("scores sorted by subject")
-    plot.finish(title, _sizes_in_words(picture), "Gallery template", "Probe template")
+    plot.finish(title, caption, "Gallery template", "Probe template")
     return plot
 
 
@@ -315,17 +301,6 @@ def _name_subjects(axis: Axis, starts: np.ndarray, labels: np.ndarray) -> None:
     is_vertical = axis is axis.axes.xaxis and len("  ".join(names)) > most_letters
     axis.set_ticks((starts[1:] + starts[:-1]) / 2, names, rotation=90 * is_vertical)
     axis.set_tick_params(length=0)
-
-
-def _sizes_in_words(picture: MatrixImage) -> list[str]:
-    rows, columns = len(picture.rows), len(picture.columns)
-    sizes = f"{rows:,} probes against {columns:,} gallery templates"
-    if picture.subjects is not None:
-        sizes += f" of {counted(picture.subjects, 'subjects')}"
-    across, down = columns / (len(picture.column_edges) - 1), rows / (len(picture.row_edges) - 1)
-    if max(across, down) <= 1:
-        return [sizes]
-    return [sizes, f"a pixel: mean of about {down:.3g} × {across:.3g}"]
 
 
 def _starts_of_runs(labels: np.ndarray) -> np.ndarray:
@@ -404,92 +379,56 @@ def worst_pairs(
     by_system = {
         x.name: {row: _worst_pairs_of_row(x, row, limit, files) for row in _ROWS} for x in systems
     }
-    lines = _lines_with_headings(by_system)
+    lines: list[tuple[str, list[ShownPair]]] = []  # a heading and pairs of one system and kind
+    for name, pairs_of_row in by_system.items():
+        for row, text in _ROWS.items():
+            heading = plot_axes.sentence(text)
+            if len(by_system) > 1:
+                short = short_name(name, LONGEST_TEXT[Style.look.width is not None])
+                heading = f"{short}: {text}"
+            lines.append((heading if pairs_of_row[row] else f"{heading}: none", pairs_of_row[row]))
+    pictures = [x for _, row in lines for pair in row for x in pair.pictures if x]
+    shape = pictures[0].size if pictures else (1, 1)  # in pixels; all pictures have it
+    pairs_across = max(1, *(len(row) for _, row in lines))
     width, small = Style.look.width or WIDTH, Style.look.small
-    pixels_across, pixels_down = _shape(lines)
-    picture_height = PICTURE * width / _pairs_across(lines) * pixels_down / pixels_across
+    picture_height = PICTURE * width / pairs_across * shape[1] / shape[0]
     points = len(lines) * (picture_height + LINES_OF_WORDS * LINE * small) + HEADING * small
     plot = Display(systems, ax, style, (width, points / 72), drawn=by_system)
     ax = plot.ax_
     ax.axis("off")
     title = plot.of_system("Worst pairs") if len(systems) == 1 else "Worst pairs"
     plot.finish(title, ["left: probe, right: gallery template; below: subjects and score"])
-    if not any(line.pictures for line in lines):
+    if not pictures:
         plot.empty(files.remark() or NO_IMAGES)
         return plot
-    if len(lines) * LEAST_LINES * _line_height(ax) > 1:
+    line_height = LINE * small / room(ax)[1]  # as a part of the axes, as are all sizes below
+    if len(lines) * LEAST_LINES * line_height > 1:
         raise DataError(f"{len(lines)} lines of pairs need a higher figure; draw fewer systems")
-    _draw_lines(ax, lines, style)
-    return plot
-
-
-class _Line(NamedTuple):
-    """A row of pairs of one system and one kind."""
-
-    heading: str
-    pairs: list[ShownPair]
-
-    @property
-    def pictures(self) -> list[Image.Image]:
-        return [x for pair in self.pairs for x in pair.pictures if x]
-
-
-def _lines_with_headings(by_system: Mapping[str, Mapping[str, list[ShownPair]]]) -> list[_Line]:
-    lines = []
-    for name, pairs_of_row in by_system.items():
-        for row, text in _ROWS.items():
-            heading = plot_axes.sentence(text)
-            if len(by_system) > 1:
-                heading = f"{short_name(name, LONGEST_TEXT[Style.look.width is not None])}: {text}"
-            pairs = pairs_of_row[row]
-            lines.append(_Line(heading if pairs else f"{heading}: none", pairs))
-    return lines
-
-
-def _pairs_across(lines: list[_Line]) -> int:
-    return max(1, *(len(line.pairs) for line in lines))
-
-
-def _shape(lines: list[_Line]) -> tuple[int, int]:
-    """Return the width and the height in pixels of all pictures, which the first picture has."""
-    return next((x.size for line in lines for x in line.pictures), (1, 1))
-
-
-def _line_height(ax: Axes) -> float:
-    return LINE * Style.look.small / room(ax)[1]
-
-
-def _draw_lines(ax: Axes, lines: list[_Line], style: Mapping[str, Any]) -> None:
-    small, shape, pairs_across = Style.look.small, _shape(lines), _pairs_across(lines)
     words: dict[str, Any] = {"fontsize": small, "color": Style.text}
-    images: dict[str, Any] = {"cmap": "gray", "vmin": 0, "vmax": 255, **style}
     letters_of_name = max(3, int(room(ax)[0] / pairs_across / small / LETTER / 2) - 2)
-    # Parts of the axes.
-    pair_height, line_height = 1 / len(lines), _line_height(ax)
+    pair_height = 1 / len(lines)
     size = FILLED / pairs_across, pair_height - LINES_OF_WORDS * line_height
-    for k, line in enumerate(lines):
+    for k, (heading, row_of_pairs) in enumerate(lines):
         top = 1 - k * pair_height
         bottom = top - pair_height + LINES_BELOW * line_height
-        heading = Style.translated(as_plot_text(line.heading))
+        heading = Style.translated(as_plot_text(heading))
         ax.text(0, top, heading, va="top", transform=ax.transAxes, **words)
-        scores = in_one_precision([pair.score for pair in line.pairs], 4)
-        for i, (pair, score) in enumerate(zip(line.pairs, scores, strict=True)):
+        scores = in_one_precision([pair.score for pair in row_of_pairs], 4)
+        for i, (pair, score) in enumerate(zip(row_of_pairs, scores, strict=True)):
+            mode = "RGB" if any(x and x.mode != "L" for x in pair.pictures) else "L"
+            both = Image.new(mode, (len(pair.pictures) * shape[0], shape[1]), SHADE)
+            for side, picture in enumerate(pair.pictures):
+                if picture:
+                    padded = ImageOps.pad(picture.convert(mode), shape, color=SHADE)
+                    both.paste(padded, (side * shape[0], 0))
             position = i / pairs_across, bottom, *size
             panel = ax.inset_axes(position, xticks=[], yticks=[], anchor="NW")
-            panel.imshow(_side_by_side(pair.pictures, shape), **images)
+            panel.imshow(np.asarray(both), **{"cmap": "gray", "vmin": 0, "vmax": 255, **style})
             panel.spines[:].set(color=Style.quiet, linewidth=0.6)
             names = [as_plot_text(x[:letters_of_name]) for x in (pair.probe, pair.gallery)]
             below = Style.translated(f"{', '.join(names)}\n{score}")
             panel.set_xlabel(below, labelpad=2, **words)
-
-
-def _side_by_side(pictures: tuple[Image.Image | None, ...], shape: tuple[int, int]) -> np.ndarray:
-    mode = "RGB" if any(x and x.mode != "L" for x in pictures) else "L"
-    joined = Image.new(mode, (len(pictures) * shape[0], shape[1]), SHADE)
-    for k, picture in enumerate(pictures):
-        if picture:
-            joined.paste(ImageOps.pad(picture.convert(mode), shape, color=SHADE), (k * shape[0], 0))
-    return np.asarray(joined)
+    return plot
 
 
 def _worst_pairs_of_row(system: System, row: str, limit: int, images: Images) -> list[ShownPair]:

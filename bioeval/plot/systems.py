@@ -388,14 +388,6 @@ def _along(dim: str, *names: str) -> Needs:
     return dict.fromkeys(names, (dim,))
 
 
-def _plot(name: str, result: str, *needs: Needs, **more: Any) -> Plot:
-    return Plot(name, f"be.{result}", needs, **more)
-
-
-def _plot_of_one_system(name: str, result: str, *needs: Needs, **more: Any) -> Plot:
-    return Plot(name, f"be.{result}", needs, one_system=True, **more)
-
-
 _DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
 _FOLD = ("repeat", "fold")
 _PART = (*_FOLD, "part")
@@ -416,25 +408,25 @@ _ZOO: Needs = {
 _STUDY: Needs = {**dict.fromkeys(("folds/far", "folds/frr"), _FOLD), **_along("part", "far", "frr")}
 
 _ALL = (
-    _plot("roc", "verification", _along("threshold", "far", "gar"), log=True),
-    _plot("det", "verification", _RATES, prefer="gar"),
-    _plot_of_one_system("error_rates", "verification", _RATES, prefer="gar"),
-    _plot("dir_far", "open_set", _DIR, log=True),
-    _plot("cmc", "closed_set", _along("rank", "cms"), _along("rank", "cmc")),
-    _plot("score_distributions", "Scores"),
-    _plot("matrix", "Scores"),
-    _plot_of_one_system("ranking", "compare", _COMPARED),
-    _plot("repeated", "repeat", *_MEANS),
-    _plot_of_one_system("folds", "cross_evaluate", _FOLDS),
-    _plot("gallery_size", "gallery_size", {"cms": ("gallery_size", "rank")}),
-    _plot_of_one_system("groups", "by_group", _GROUPS, _CONDITIONS),
-    _plot("ranked_lists", "Scores"),
-    _plot("gom", "gom", {**_along("threshold", "mrep", "mfr"), "tau_max": (), "max_mrep": ()}),
-    _plot("precision_recall", "reid", _along("recall_level", "interpolated_precision")),
-    _plot_of_one_system("threshold_study", "study_threshold", _STUDY),
-    _plot("hota", "tracking", _along("localisation_threshold", "hota_at_alpha")),
-    _plot("worst_pairs", "worst_pairs", _along("pair", "comparison", "score")),
-    _plot_of_one_system("zoo", "zoo", _ZOO),
+    Plot("roc", "be.verification", (_along("threshold", "far", "gar"),), log=True),
+    Plot("det", "be.verification", (_RATES,), prefer="gar"),
+    Plot("error_rates", "be.verification", (_RATES,), one_system=True, prefer="gar"),
+    Plot("dir_far", "be.open_set", (_DIR,), log=True),
+    Plot("cmc", "be.closed_set", (_along("rank", "cms"), _along("rank", "cmc"))),
+    Plot("score_distributions", "be.Scores", ()),
+    Plot("matrix", "be.Scores", ()),
+    Plot("ranking", "be.compare", (_COMPARED,), one_system=True),
+    Plot("repeated", "be.repeat", _MEANS),
+    Plot("folds", "be.cross_evaluate", (_FOLDS,), one_system=True),
+    Plot("gallery_size", "be.gallery_size", ({"cms": ("gallery_size", "rank")},)),
+    Plot("groups", "be.by_group", (_GROUPS, _CONDITIONS), one_system=True),
+    Plot("ranked_lists", "be.Scores", ()),
+    Plot("gom", "be.gom", ({**_along("threshold", "mrep", "mfr"), "tau_max": (), "max_mrep": ()},)),
+    Plot("precision_recall", "be.reid", (_along("recall_level", "interpolated_precision"),)),
+    Plot("threshold_study", "be.study_threshold", (_STUDY,), one_system=True),
+    Plot("hota", "be.tracking", (_along("localisation_threshold", "hota_at_alpha"),)),
+    Plot("worst_pairs", "be.worst_pairs", (_along("pair", "comparison", "score"),)),
+    Plot("zoo", "be.zoo", (_ZOO,), one_system=True),
 )
 
 PLOTS = {plot.name: plot for plot in _ALL}
