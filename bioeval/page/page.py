@@ -13,7 +13,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from html import escape, unescape
@@ -46,7 +46,7 @@ from bioeval.page.threshold import (
     uncounted_thresholds,
 )
 from bioeval.plot.display import Display
-from bioeval.plot.files import PlotFile, plot_files, svg_text
+from bioeval.plot.files import plot_files, svg_text
 from bioeval.plot.plot_axes import GRID, PALETTE, SHADE, SHADES, Style
 from bioeval.plot.rate_plots import det
 from bioeval.plot.score_plots import draw_histograms, worst_pairs
@@ -163,27 +163,6 @@ class PageFigures:
                     by_name = {curve.system if self.is_of_several else "": histograms}
                     draw = partial(draw_histograms, by_name)
                     figures.append(self._drawn(f"scores {curve.system}", draw, line=threshold))
-        for file in self._files():
-            name = " ".join(filter(None, (file.stem.replace("-", " "), file.system)))
-            if len(figures) < _MOST:
-                figures += filter(None, [self._drawn(name, file.draw)])
-            else:
-                self._left_out.append(name)
-        return figures
-
-    def left_out(self) -> Text:
-        """Return which plots the page left out for room, and the command that draws them."""
-        if not self._left_out:
-            return ""
-        return say(
-            "Not drawn for room: {plots}. bioeval run FILES --out FOLDER --plots draws them.",
-            plots=", ".join(self._left_out),
-        )
-
-    def _alone(self, data: Mapping[str, Any]) -> Any:
-        return data if self.is_of_several else next(iter(data.values()))
-
-    def _files(self) -> Iterator[PlotFile]:
         by_task: dict[str, dict[str, dict[str, xr.Dataset]]] = {}
         for node in sorted(self.results.nodes, key=lambda node: not is_evaluation(node)):
             task, _, part = node.task.partition("/")
@@ -199,8 +178,26 @@ class PageFigures:
             for system, parts in by_system.items():
                 data[system] = xr.DataTree.from_dict(parts) if len(parts) > 1 else parts["/"]
             for file in plot_files(data if len(data) > 1 else next(iter(data.values())), left_out):
-                if not file.log:
-                    yield file
+                name = " ".join(filter(None, (file.stem.replace("-", " "), file.system)))
+                if file.log:
+                    continue
+                if len(figures) < _MOST:
+                    figures += filter(None, [self._drawn(name, file.draw)])
+                else:
+                    self._left_out.append(name)
+        return figures
+
+    def left_out(self) -> Text:
+        """Return which plots the page left out for room, and the command that draws them."""
+        if not self._left_out:
+            return ""
+        return say(
+            "Not drawn for room: {plots}. bioeval run FILES --out FOLDER --plots draws them.",
+            plots=", ".join(self._left_out),
+        )
+
+    def _alone(self, data: Mapping[str, Any]) -> Any:
+        return data if self.is_of_several else next(iter(data.values()))
 
     def _drawn(
         self,
@@ -287,32 +284,30 @@ def _rounded(text: str, decimals: int) -> str:
 
 
 def _thinned(path: str) -> str:
-    """Return lines in steps of a tenth of a point, without corners that cannot be seen."""
-    written = []
+    """Return lines in steps of a tenth of a point, without corners that cannot be seen.
+
+    A horizontal or vertical run keeps only its ends.
+    """
+    written = ""
     for piece in path.split("M")[1:]:
         numbers = re.findall(r"-?[\d.]+", piece)
         points = np.round(np.array(numbers, dtype=float).reshape(-1, 2) / STEP) * STEP
-        written.append(_lines(points) + "z" * ("z" in piece))
-    return "".join(written)
-
-
-def _lines(points: np.ndarray) -> str:
-    """Return lines through points; a horizontal or vertical run keeps only its ends."""
-    moved = np.append(True, (np.diff(points, axis=0) != 0).any(axis=1))
-    points = points[moved]
-    if len(points) > 2:
-        steps = np.sign(np.diff(points, axis=0))
-        same = (steps[1:] == steps[:-1]).all(axis=1) & (steps[1:] == 0).any(axis=1)
-        points = points[~np.concatenate([[False], same, [False]])]
-    path = f"M{points[0, 0]:.6g} {points[0, 1]:.6g}"
-    for (x0, y0), (x, y) in zip(points[:-1].tolist(), points[1:].tolist(), strict=True):
-        if y == y0:
-            path += f"H{x:.6g}"
-        elif x == x0:
-            path += f"V{y:.6g}"
-        else:
-            path += f"L{x:.6g} {y:.6g}"
-    return path
+        moved = np.append(True, (np.diff(points, axis=0) != 0).any(axis=1))
+        points = points[moved]
+        if len(points) > 2:
+            steps = np.sign(np.diff(points, axis=0))
+            same = (steps[1:] == steps[:-1]).all(axis=1) & (steps[1:] == 0).any(axis=1)
+            points = points[~np.concatenate([[False], same, [False]])]
+        written += f"M{points[0, 0]:.6g} {points[0, 1]:.6g}"
+        for (x0, y0), (x, y) in zip(points[:-1].tolist(), points[1:].tolist(), strict=True):
+            if y == y0:
+                written += f"H{x:.6g}"
+            elif x == x0:
+                written += f"V{y:.6g}"
+            else:
+                written += f"L{x:.6g} {y:.6g}"
+        written += "z" * ("z" in piece)
+    return written
 
 
 _Part = TypeVar("_Part")
@@ -424,7 +419,7 @@ def report(
             of_searches = task_of(dataset) == "identification"
             kind_of_rates = rates_are_of(dataset.attrs, searches=of_searches)
         lines = _PageLines(kind_of_rates, pictures)
-        document = _PageDocument.written(page, _PageLines("", pictures))
+        document = _PageDocument(page, _PageLines("", pictures))
         about_threshold = _about_threshold(page, rates, uncounted)
         answer = [*document.answers, *map(lines.write, about_threshold)]
         table = None if rates is None else rates_table(rates, len(page.systems) > 1, lines)
@@ -440,7 +435,10 @@ def report(
             heading = ", ".join(names)
             if number > _MOST_NAMED:
                 heading = f"{number} systems: {heading} and {number - _MOST_NAMED} more"
-        text = _template().render(
+        environment = jinja2.Environment(
+            autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        )
+        text = environment.from_string(_asset("page.html.j2")).render(
             title=printable(title) or heading,
             version=__version__,
             answer=answer,
@@ -519,33 +517,40 @@ def _asset(name: str) -> str:
     return files("bioeval.page").joinpath(name).read_text(encoding="utf-8")
 
 
-@cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_asset("page.html.j2"))
-
-
-@dataclass
 class _PageDocument:
     """The sections of a page as HTML by title, and what leaves them: its other parts."""
 
-    sections: list[dict[str, str]] = field(default_factory=list)
-    answers: list[str] = field(default_factory=list)
-    alarms: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    _said: set[str] = field(default_factory=set)
-
-    @classmethod
-    def written(cls, results: PageResults, lines: Lines) -> _PageDocument:
-        """Return the document of the results of a page, a section for each study."""
-        document = cls()
-        for title, section in _of_studies(results):
-            document._add(title, section, list(document._rest(section, lines)), lines)
-        for title, section in _of_documents(results):
-            document._add(title, section, section.blocks, lines)
-        return document
+    def __init__(self, results: PageResults, lines: Lines):
+        self.sections: list[dict[str, str]] = []
+        self.answers: list[str] = []
+        self.alarms: list[str] = []
+        self.notes: list[str] = []
+        self._said = set[str]()
+        systems = results.systems
+        by_title: dict[tuple[str, str], list[Node]] = {}
+        for node in results.nodes:
+            root = node.task.partition("/")[0]
+            title = root.replace("_", " ").capitalize()
+            if root in VARIABLES_OF_TASKS:
+                summaries = (x for dim, x in SUMMARIES.items() if dim in node.dataset.dims)
+                title = next(summaries, _MEASURES)
+            by_title.setdefault((title, node.system if node.record else ""), []).append(node)
+        studies = sorted(
+            by_title.items(),
+            key=lambda x: (not is_evaluation(x[1][0])) + (x[1][0].result_type != COMPARISON),
+        )
+        for (title, _), nodes in studies:
+            heading: Text = title
+            if len({node.system for node in nodes}) == 1:
+                heading = _of_system(systems, nodes[0].system, title)
+                nodes = [node._replace(system="") for node in nodes]
+            (section,) = sections_of(nodes, "brief")
+            self._add(heading, section, list(self._rest(section, lines)), lines)
+        for document in results.documents:
+            section = document.result._section()
+            name = section.title or document.name or section.id.capitalize()
+            heading = _of_system(systems, document.system, name)
+            self._add(heading, section, section.blocks, lines)
 
     def _add(self, title: Text, section: Section, blocks: Sequence[Block], lines: Lines) -> None:
         lines = lines.section_lines(section)
@@ -583,43 +588,10 @@ class _PageDocument:
         return new
 
 
-def _of_studies(results: PageResults) -> Iterator[tuple[Text, Section]]:
-    by_title: dict[tuple[str, str], list[Node]] = {}
-    for node in results.nodes:
-        of_one = node.system if node.record else ""
-        by_title.setdefault((_title(node), of_one), []).append(node)
-    for (title, _), nodes in sorted(by_title.items(), key=lambda x: _place(x[1])):
-        heading: Text = title
-        if len({node.system for node in nodes}) == 1:
-            heading = _of_system(results.systems, nodes[0].system, title)
-            nodes = [node._replace(system="") for node in nodes]
-        (section,) = sections_of(nodes, "brief")
-        yield heading, section
-
-
-def _of_documents(results: PageResults) -> Iterator[tuple[Text, Section]]:
-    for document in results.documents:
-        section = document.result._section()
-        name = section.title or document.name or section.id.capitalize()
-        yield _of_system(results.systems, document.system, name), section
-
-
 def _of_system(systems: Sequence[str], system: str, title: Text) -> Text:
     if len(systems) == 1 or system not in systems:
         return title
     return say("{title}: {system}", title=title, system=Label(system))
-
-
-def _title(node: Node) -> str:
-    root = node.task.partition("/")[0]
-    if root not in VARIABLES_OF_TASKS:
-        return root.replace("_", " ").capitalize()
-    summaries = (title for dim, title in SUMMARIES.items() if dim in node.dataset.dims)
-    return next(summaries, _MEASURES)
-
-
-def _place(nodes: Sequence[Node]) -> int:
-    return (not is_evaluation(nodes[0])) + (nodes[0].result_type != COMPARISON)
 
 
 class _PageLines(HtmlLines):

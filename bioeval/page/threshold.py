@@ -72,11 +72,12 @@ class PageResults:
         nodes: list[Node] = []
         documents: list[Document] = []
         try:
-            for name, result in _named_results(results, ""):
+            for given_name, result in _named_results(results, ""):
                 if isinstance(result, Shown):
-                    documents.append(Document(printable(name), printable(name), result))
+                    text = printable(given_name)
+                    documents.append(Document(text, text, result))
                 else:
-                    nodes += nodes_of({name: result})
+                    nodes += nodes_of({given_name: result})
         except RecursionError:
             text = "`results` contains itself; expected results, or lists of them"
             raise DataError(text) from None
@@ -88,12 +89,28 @@ class PageResults:
             only = next(iter(named))
             nodes = [x._replace(system=only) if x.system == _UNNAMED else x for x in nodes]
         systems = _systems(nodes)
-        page_results = cls(nodes, [_with_system(x, systems) for x in documents])
+        for i, document in enumerate(documents):
+            if document.system in systems:
+                documents[i] = document._replace(name="")
+                continue
+            # The system that the document states, the only one of the page, or the name.
+            only = systems[0] if len(systems) == 1 else ""
+            system = str(getattr(document.result, "system", "")) or only or document.name
+            documents[i] = document._replace(system=printable(system or _UNNAMED))
         if not nodes and not documents:
             raise DataError(
                 "the results hold no dataset; expected the result of a function of bioeval"
             )
-        _refuse_same_names(nodes)
+        names = set[Any]()
+        for node in nodes:
+            name = node.system, node.task, "fold" in node.dataset.dims
+            if name in names:
+                raise DataError(
+                    f"two results are called {node.task!r} of {node.system!r}; name the systems in "
+                    "a mapping of name to result, or with --name"
+                )
+            names.add(name)
+        page_results = cls(nodes, documents)
         _refuse_other_data(page_results)
         return page_results
 
@@ -118,11 +135,6 @@ def is_evaluation(node: Node) -> bool:
     """Whether a dataset is of a task of an evaluation, and neither of a study nor over parts."""
     is_over_parts = not SUMMARIES.keys().isdisjoint(node.dataset.dims)
     return not is_over_parts and node.task.partition("/")[0] in VARIABLES_OF_TASKS
-
-
-def accepts_larger(dataset: xr.Dataset) -> bool:
-    """Whether scores are accepted at or above the threshold."""
-    return dataset.attrs.get("kind", "distance") == "similarity"
 
 
 def doubts_of_systems(nodes: list[Node]) -> list[Text]:
@@ -168,32 +180,6 @@ def _named_results(results: Any, name: str) -> Iterator[tuple[str, Any]]:
             "results, a check of data, a row of be.explain, or a mapping of name to these; "
             "be.report(be.evaluate(scores)) is the page of scores"
         )
-
-
-def _with_system(document: Document, systems: Sequence[str]) -> Document:
-    """Return a document with its system.
-
-    The system is the first of these that there is: the system under whose name the document was
-    given, if it is one of the `systems`; the system that the document states; the only system of
-    the page; and the name of the document.
-    """
-    if document.system in systems:
-        return document._replace(name="")
-    only = systems[0] if len(systems) == 1 else ""
-    system = str(getattr(document.result, "system", "")) or only or document.name or _UNNAMED
-    return document._replace(system=printable(system))
-
-
-def _refuse_same_names(nodes: list[Node]) -> None:
-    names = set()
-    for node in nodes:
-        name = node.system, node.task, "fold" in node.dataset.dims
-        if name in names:
-            raise DataError(
-                f"two results are called {node.task!r} of {node.system!r}; name the systems in a "
-                "mapping of name to result, or with --name"
-            )
-        names.add(name)
 
 
 def _refuse_other_data(results: PageResults) -> None:
@@ -251,7 +237,8 @@ class RatesByThreshold:
         self.node = node
         self.system = node.system
         self.dataset = node.dataset
-        self.accepts_larger = accepts_larger(node.dataset)
+        kind = node.dataset.attrs.get("kind", "distance")
+        self.accepts_larger = kind == "similarity"  # at or above the threshold
         self.thresholds = node.dataset["threshold"].values.astype(float)
         self.far = node.dataset["far"].values
         self.frr = node.dataset["frr"].values
@@ -461,19 +448,6 @@ def _stated_thresholds(
     return {system: x for system, x in stated.items() if x is not None}
 
 
-def _of_study(curve: RatesByThreshold, nodes: Sequence[Node]) -> Threshold | None:
-    """Return the threshold in the answer of a study of the system; None without such a study."""
-    for node in nodes:
-        of_searches = "unenrolled_people" in node.dataset
-        if node.system != curve.system or node.result_type != THRESHOLD_STUDY:
-            continue
-        if of_searches == (curve.node.task == "open_set"):
-            for name in ("assured_threshold", "threshold"):
-                if name in node.dataset and np.isfinite(float(node.dataset[name])):
-                    return threshold_of(node.dataset, name)
-    return None
-
-
 def _stated(
     curve: RatesByThreshold, nodes: Sequence[Node], given: float | None
 ) -> PageThreshold | None:
@@ -483,14 +457,27 @@ def _stated(
     """
     if given is not None:
         return PageThreshold(Threshold(given), repr(given), "the one given")
-    if (study := _of_study(curve, nodes)) is not None:
-        return PageThreshold(study, repr(study.value), of_study=True, is_chosen=True)
+    for node in nodes:  # the threshold in the answer of a study of the system
+        of_searches = "unenrolled_people" in node.dataset
+        is_of_system = node.system == curve.system and node.result_type == THRESHOLD_STUDY
+        if is_of_system and of_searches == (curve.node.task == "open_set"):
+            for name in ("assured_threshold", "threshold"):
+                if name in node.dataset and np.isfinite(float(node.dataset[name])):
+                    study = threshold_of(node.dataset, name)
+                    return PageThreshold(study, repr(study.value), of_study=True, is_chosen=True)
     of_promises = dict[float, PageThreshold]()
     of_others = dict[float, PageThreshold]()
     for node in nodes:
         if node.system != curve.system:
             continue
-        for threshold in _thresholds_of(node.dataset):
+        # The threshold of a result; of rates over thresholds, those that were asked for.
+        thresholds = asked_thresholds(node.dataset)
+        if not RatesByThreshold.fits(node.dataset):
+            single = value_of(node.dataset, "threshold")
+            thresholds = [] if single is None or not np.isfinite(single) else [single]
+        elif not thresholds and node.dataset.sizes["threshold"] == 1:
+            thresholds = node.dataset["threshold"].values.tolist()
+        for threshold in thresholds:
             why = "the threshold of these results"
             stated = PageThreshold(Threshold(threshold), repr(threshold), why)
             if node.result_type == "promise":
@@ -508,19 +495,6 @@ def _stated(
     return stated if of_promises or curve.has(threshold) else None
 
 
-def _thresholds_of(dataset: xr.Dataset) -> list[float]:
-    """Return the threshold of a result; of rates over thresholds, the thresholds asked for.
-
-    Empty if there are several thresholds and none were asked for.
-    """
-    if RatesByThreshold.fits(dataset):
-        requested = asked_thresholds(dataset)
-        values = requested or dataset["threshold"].values.tolist()
-        return values if requested or len(values) == 1 else []
-    threshold = value_of(dataset, "threshold")
-    return [float(threshold)] if isinstance(threshold, float) and np.isfinite(threshold) else []
-
-
 def _opening(
     curve: RatesByThreshold, nodes: Sequence[Node], stated: PageThreshold | None
 ) -> PageThreshold:
@@ -531,7 +505,30 @@ def _opening(
     the equal error rate. Where the thresholds of the curve were given, the page has the loosest
     given threshold with at most this FAR.
     """
-    target, exact_threshold, support = _supported(curve)
+    dataset = curve.dataset
+    # The smallest FAR target that the data support, its threshold, and their support in words.
+    target, exact_threshold, support = np.nan, np.nan, ""
+    limits = dataset.get("threshold_at_far")
+    if limits is not None and limits.dims[0] == "far_target":
+        thresholds = limits.values.reshape(len(limits), -1)[:, 0].tolist()  # limits at rank 1
+        uncertain: list[float] = []
+        for message in messages_of(dataset.attrs):
+            if message.code == "target-uncertain" and message.arguments["chosen"] == "far":
+                uncertain += message.arguments["targets"]
+        rate = "dir_at_far" if "dir_at_far" in dataset else "frr_at_far"
+        targets = sorted(zip(dataset["far_target"].values.tolist(), thresholds, strict=True))
+        supported = [
+            (x, threshold)
+            for x, threshold in targets
+            if x > 0
+            and is_supported(dataset, rate, {"far_target": x})
+            and np.isfinite(threshold)
+            and curve.row(threshold) is not None
+        ]
+        certain = [x for x in supported if x[0] not in uncertain]
+        if supported:
+            target, exact_threshold = (certain or supported)[0]
+            support = f"{'enough' if certain else 'just enough'} people or attempts"
     if stated is not None:
         rules = {x.dataset.attrs.get("threshold_rule") for x in nodes}
         if stated.of_study and str(Rule("far", (float(target),))) in rules:
@@ -556,7 +553,7 @@ def _opening(
         text = "{which} with {far} at most {target:rate}, the smallest target with {support}"
         if row is not None:
             return at(row, rule, say(text, which=loosest, target=target, support=support))
-    eer = value_of(curve.dataset, "eer_threshold")
+    eer = value_of(dataset, "eer_threshold")
     if eer is not None and (row := curve.row(eer)) is not None:
         which = "the threshold of the equal error rate"
         if not curve.has(eer):
@@ -564,32 +561,6 @@ def _opening(
         return at(row, "eer", which)
     row = int(next(iter(curve.points), 0))
     return at(row, "eer", "the strictest one of these results", is_chosen=False)
-
-
-def _supported(curve: RatesByThreshold) -> tuple[float, float, str]:
-    """Return the smallest FAR target that the data support, its threshold, and their support.
-
-    The support is words such as "enough people or attempts". Target and threshold are NaN, and the
-    words are empty, if the data support no target.
-    """
-    dataset = curve.dataset
-    limits = dataset.get("threshold_at_far")
-    if limits is None or limits.dims[0] != "far_target":
-        return np.nan, np.nan, ""
-    thresholds = limits.values.reshape(len(limits), -1)[:, 0].tolist()  # limits at rank 1
-    uncertain: list[float] = []
-    for message in messages_of(dataset.attrs):
-        if message.code == "target-uncertain" and message.arguments["chosen"] == "far":
-            uncertain += message.arguments["targets"]
-    rate = "dir_at_far" if "dir_at_far" in dataset else "frr_at_far"
-    targets = sorted(zip(dataset["far_target"].values.tolist(), thresholds, strict=True))
-    for support, excluded in (("enough", uncertain), ("just enough", [])):
-        for target, threshold in targets:
-            enough = is_supported(dataset, rate, {"far_target": target}) and target not in excluded
-            has_row = np.isfinite(threshold) and curve.row(threshold) is not None
-            if target > 0 and enough and has_row:
-                return target, threshold, f"{support} people or attempts"
-    return np.nan, np.nan, ""
 
 
 def rates_table(rates: PageRates, is_of_several: bool, lines: HtmlLines) -> dict[str, Any]:
