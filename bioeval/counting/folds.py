@@ -20,7 +20,7 @@ import numpy as np
 from bioeval.counting.cells import GenuineScores, choose_cells
 from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.order import increasing, rounded_down
-from bioeval.counting.parts import ListParts, PairParts, Parts, TileParts
+from bioeval.counting.parts import PairParts, Parts, RowParts, TileParts
 from bioeval.counting.reduce import Reducer
 from bioeval.counting.sorted_scores import PartlyListed, SortedScores
 from bioeval.counting.threshold_rules import PointsWanted, Rule, cells_of
@@ -245,9 +245,11 @@ class FoldAttempts(Reducer):
         #: Whether scores are counted by cell: in the first pass, unless they are few.
         self.counting = not self.few
         if self.counting:
-            assert not isinstance(parts, ListParts)  # top-K lists have no scores
             divisions = len(self.probe)
-            blocks = parts.sample() or [parts.first()]
+            blocks = parts.sample()
+            if not blocks:
+                assert isinstance(parts, RowParts)  # tiles have a sample, top-K lists no scores
+                blocks = [parts.first()]
             chosen = choose_cells(
                 [x.ravel() for block in blocks for x in self._scores(block)],
                 self.dtype,

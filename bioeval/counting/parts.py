@@ -8,9 +8,10 @@ stands for its mirror image, too.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -69,7 +70,7 @@ GROUPS = 16
 PIECE = 1 << 20
 
 
-class Parts:
+class Parts(ABC):
     """The source of the blocks of some scores, which are the same on every visit."""
 
     scores: Scores
@@ -77,33 +78,38 @@ class Parts:
     few: bool  # whether one block has all scores, and NumPy counts them: nothing is compiled
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """The number of scores, including comparisons that are no attempt."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def mates(self) -> Mates:
-        """The genuine attempts, read before any block."""
+        """The genuine attempts."""
+
+    @abstractmethod
+    def sample(self) -> list[Block]:
+        """Return blocks from all over the scores; none if a sample would take another pass."""
+
+    @abstractmethod
+    def visit(self, make_adder: Callable[[], Add], part: range | None = None) -> None:
+        """Show all blocks, or the blocks of a part; each thread makes a function for its blocks."""
+
+    def whole(self) -> Block:
+        """Return all impostor attempts, which are few, as one block; tiles are never few."""
         raise NotImplementedError
 
     def list_fewer(self) -> None:
         """Set `few` by the limit for any layout, which may be below the limit of this layout."""
         self.few = self.few and is_few(self.size)
 
-    def whole(self) -> Block:
-        """Return all impostor attempts, which are few, as one block."""
-        raise NotImplementedError
 
-    def sample(self) -> list[Block]:
-        """Return blocks from all over the scores; none if a sample would take another pass."""
-        raise NotImplementedError
+class _OwnCells(NamedTuple):
+    """The cells of each probe's own subject, by probe."""
 
-    def first(self) -> Block:
-        raise NotImplementedError
-
-    def visit(self, make_adder: Callable[[], Add], part: range | None = None) -> None:
-        """Show all blocks, or the blocks of a part; each thread makes a function for its blocks."""
-        raise NotImplementedError
+    row: np.ndarray
+    position: np.ndarray  # of the column in the order of the gallery
+    starts: np.ndarray  # (m + 1,): the index of each probe's first cell
 
 
 class RowParts(Parts):
@@ -117,8 +123,6 @@ class RowParts(Parts):
             self.gallery = GalleryOrder(*sides, grouped=False)
         self.dtype = distance_dtype(self.scores.dtype)
         self.few = has_few(self.scores)
-        # All impostor attempts, if they are few: from the reading of mates to their count.
-        self._impostors: Block | None = None
 
     @property
     def size(self) -> int:
@@ -132,7 +136,7 @@ class RowParts(Parts):
         has_labels = isinstance(cells.mask, np.ndarray | None) and knows_people(scores)
         if not has_labels or not cells.in_memory:
             return None
-        row, position = self._own_subject_cells
+        row, position, _ = self._own_cells
         is_other = position != self.gallery.probe_position[row]
         row, column = row[is_other], self.gallery.columns[0][position[is_other]]
         is_attempt = ~(excluded(scores, row, column) | cells.is_ignored(row, column))
@@ -155,18 +159,13 @@ class RowParts(Parts):
         return np.concatenate(distances)
 
     @cached_property
-    def _own_subject_cells(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.gallery.same_subject_cells(slice(None))
+    def _own_cells(self) -> _OwnCells:
+        row, position = self.gallery.same_subject_cells(slice(None))
+        return _OwnCells(row, position, row.searchsorted(np.arange(self.scores.shape[0] + 1)))
 
     @cached_property
     def mates(self) -> Mates:
-        if self.few:
-            block = self._read(0, self.scores.shape[0])
-            mates = self.mates_of([block.genuine()])
-            block.values[block.mated] = np.nan
-            self._impostors = block._replace(mated=None)
-            return mates
-        if self.mates_by_cell is not None:
+        if not self.few and self.mates_by_cell is not None:
             return self.mates_by_cell
         return self.mates_of(self.mates_in(range(self.scores.shape[0])))
 
@@ -189,10 +188,12 @@ class RowParts(Parts):
         return Mates(probe, gallery, distance, self.scores.shape[0], rejected=rejected)
 
     def whole(self) -> Block:
+        """Return all impostor attempts; the mates, which are read with them, are taken, too."""
         rows_within(self.scores, self.scores.cells.row_chunk)
-        _ = self.mates
-        block, self._impostors = self._impostors, None
-        return self._read(0, self.scores.shape[0]).impostors() if block is None else block
+        block = self._read(0, self.scores.shape[0])
+        self.take_mates(self.mates_of([block.genuine()]))
+        block.values[block.mated] = np.nan
+        return block._replace(mated=None)
 
     def _read(self, low: int, high: int) -> Block:
         return read_rows(self.scores, slice(low, high), self.gallery)
@@ -223,6 +224,7 @@ class RowParts(Parts):
         return blocks
 
     def first(self) -> Block:
+        """Return the impostor attempts of a few rows, where a sample would take another pass."""
         return self._read(0, min(16, self.scores.shape[0])).impostors()
 
     @cached_property
@@ -248,23 +250,18 @@ class RowParts(Parts):
         idle: list[tuple[Add, np.ndarray]] = []
         rows = range(probes) if part is None else part
         rows_at_once = max(1, BLOCK_BYTES // (width * self.dtype.itemsize))
+        read_in_thread: _BlockOf | None = None
+        if self.scores.cells.in_memory and mapped_pages(self.scores) is None:
+            read_in_thread = partial(self._rows, self._own_cells, self._left_out)
         for first in range(rows.start, rows.stop, self.step):
             stop = min(first + self.step, rows.stop)
             starts = range(first, stop, rows_at_once)
-            read = None if self._threads_can_read else self._read(first, stop)
-            in_turns(partial(self._add, read, starts, make_adder, idle), len(starts))
+            block_of = read_in_thread or _block_within(self._read(first, stop))
+            in_turns(
+                partial(_show, block_of, starts, make_adder, idle, width, self.dtype), len(starts)
+            )
             give_back(self.scores)
             report_rows(stop, probes)
-
-    @cached_property
-    def _threads_can_read(self) -> bool:
-        _ = self._own_subject_starts  # cached before threads use it
-        return self.scores.cells.in_memory and mapped_pages(self.scores) is None
-
-    @cached_property
-    def _own_subject_starts(self) -> np.ndarray:
-        """The index of each probe's first cell in :attr:`_own_subject_cells`, (m + 1,)."""
-        return self._own_subject_cells[0].searchsorted(np.arange(self.scores.shape[0] + 1))
 
     @cached_property
     def _left_out(self) -> tuple[np.ndarray, list[Exclusion]]:
@@ -279,7 +276,14 @@ class RowParts(Parts):
                 further_exclusions.append(exclusion)
         return np.flatnonzero(is_left_out[self.gallery.columns[0]]), further_exclusions
 
-    def _rows(self, low: int, high: int, room: np.ndarray) -> Block:
+    def _rows(
+        self,
+        own_cells: _OwnCells,
+        left_out: tuple[np.ndarray, list[Exclusion]],
+        low: int,
+        high: int,
+        room: np.ndarray,
+    ) -> Block:
         """Return rows of a matrix in memory as a block, written into `room`.
 
         If an attempt failed, or there is a mask, they are read cell by cell.
@@ -289,52 +293,55 @@ class RowParts(Parts):
             return self._read(low, high).impostors()
         raw = scores.cells.read(low, high)
         values = room[: len(raw)]
-        failed = self._write_impostors(raw, low, values)
+        failed = self._write_impostors(raw, own_cells, low, values)
         if scores.nan == "raise" and failed.any():
             return self._read(low, high).impostors()
         probe = np.arange(low, high)[:, None]
-        positions, exclusions = self._left_out
+        positions, exclusions = left_out
         values[:, positions] = np.nan
         if exclusions:
             order = slice(None) if self.gallery.order is None else self.gallery.order
             np.copyto(values, np.nan, where=are_left_out(exclusions, probe, order, False))
         return Block(values, probe, self.gallery.columns, low, self.gallery.lines)
 
-    def _write_impostors(self, raw: np.ndarray, low: int, values: np.ndarray) -> np.ndarray:
+    def _write_impostors(
+        self, raw: np.ndarray, own_cells: _OwnCells, low: int, values: np.ndarray
+    ) -> np.ndarray:
         """Write distances, NaN for a probe's own subject; return each row's failed comparisons."""
-        starts = self._own_subject_starts[low : low + len(raw) + 1]
+        starts = own_cells.starts[low : low + len(raw) + 1]
         raw = writable_alias(np.require(raw, self.dtype, ("C", "A")))
         failed = np.empty(len(raw), np.int64)
         order = np.empty(0, np.int64) if self.gallery.order is None else self.gallery.order
         sign = self.dtype.type(-1 if self.scores.kind == "similarity" else 1)
-        positions = self._own_subject_cells[1]
-        impostors.on_one_thread(raw, sign, order, starts, positions, values, failed)
+        impostors.on_one_thread(raw, sign, order, starts, own_cells.position, values, failed)
         return failed
 
-    def _add(
-        self,
-        read: Block | None,
-        starts: range,
-        make_adder: Callable[[], Add],
-        idle: list[tuple[Add, np.ndarray]],
-        turns: Iterator[int],
-    ) -> None:
-        """Show blocks to the function of a thread; `idle` has the functions no thread is using.
 
-        The rows are `read`, or else each thread reads its own.
-        """
-        try:
-            add, room = idle.pop()
-        except IndexError:
-            add = make_adder()
-            room = np.empty((starts.step, self.scores.shape[1]), self.dtype)
-        for turn in turns:
-            low, high = starts[turn], min(starts[turn] + starts.step, starts.stop)
-            if read is None:
-                add(self._rows(low, high, room))
-            else:
-                add(read.rows_between(low, high).impostors())
-        idle.append((add, room))
+#: Returns the impostor attempts of some rows, perhaps written into room for as many.
+_BlockOf = Callable[[int, int, np.ndarray], Block]
+
+
+def _block_within(read: Block) -> _BlockOf:
+    return lambda low, high, room: read.rows_between(low, high).impostors()
+
+
+def _show(
+    block_of: _BlockOf,
+    starts: range,
+    make_adder: Callable[[], Add],
+    idle: list[tuple[Add, np.ndarray]],
+    width: int,
+    dtype: np.dtype,
+    turns: Iterator[int],
+) -> None:
+    """Show blocks to the function of a thread; `idle` has the functions no thread is using."""
+    try:
+        add, room = idle.pop()
+    except IndexError:
+        add, room = make_adder(), np.empty((starts.step, width), dtype)
+    for turn in turns:
+        add(block_of(starts[turn], min(starts[turn] + starts.step, starts.stop), room))
+    idle.append((add, room))
 
 
 class TileParts(Parts):
@@ -374,9 +381,6 @@ class TileParts(Parts):
 
         tiled.for_each_tile(sampled_tiles, make_visitor, keep=True)
         return [block for k in sorted(blocks) for block in blocks[k]]
-
-    def first(self) -> Block:
-        return self.sample()[0]
 
     def parts(self, number: int) -> list[range]:
         """Return bands of tiles in about `number` parts."""
@@ -457,11 +461,8 @@ class PairParts(Parts):
         sampled = np.arange(0, self.size, max(1, self.size >> 20))
         return [] if self.few else [self._block(sampled[k::GROUPS], k) for k in range(GROUPS)]
 
-    def first(self) -> Block:
-        """Return the first piece, which has all of few pairs."""
-        return self._block(np.arange(min(PIECE, self.size)), 0)
-
-    whole = first
+    def whole(self) -> Block:
+        return self._block(np.arange(self.size), 0)
 
     def visit(self, make_adder: Callable[[], Add], part: range | None = None) -> None:
         add = make_adder()

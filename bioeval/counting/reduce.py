@@ -84,10 +84,10 @@ def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
         if isinstance(parts, RowParts) and parts.mates_by_cell is None:
             parts.take_mates(workers.mates())
     with nullcontext() if parts.few else threads_for(parts.scores):
+        block = parts.whole() if parts.few else None
         for reducer in reducers:
             reducer.prepare(parts)
-        if parts.few:
-            block = parts.whole()
+        if block is not None:
             for reducer in reducers:
                 reducer.add(block)
             del block  # as large as the scores
