@@ -69,16 +69,35 @@ class RankedAttempts:
         """
         order = np.argsort(targets, kind="stable")
         limits = self.every.far_limits(targets[order])
-        mates = MatesInTable.from_mates(self.mates, self.ranks, limits, ranks)
-        # The number of mates that are detected at each target and rank.
+        # The place of each mate in a table (parts, targets, ranks), in which both increase: the
+        # strictest target that accepts it, and the first rank that finds it. Looser targets and
+        # further ranks detect the mate, too.
+        shape = (*limits.shape, len(ranks))
+        part = np.repeat(np.arange(len(limits)), self.mates.sizes)
+        target = self.mates.first_below(limits)
+        rank = ranks.searchsorted(self.ranks)
+        is_detected = (target < shape[1]) & (rank < shape[2])
+        cell = np.ravel_multi_index(tuple(x[is_detected] for x in (part, target, rank)), shape)
         weights = self.mates.weights
-        weights = None if weights is None else weights[mates.is_detected]
-        detected = np.bincount(mates.cell, weights, minlength=np.prod(mates.shape))
-        detected = detected.reshape(mates.shape).cumsum(axis=1).cumsum(axis=2)
+        weights = None if weights is None else weights[is_detected]
+        detected = np.bincount(cell, weights, minlength=np.prod(shape)).reshape(shape)
+        detected = detected.cumsum(axis=1).cumsum(axis=2)
+        # The threshold is the loosest accepted score of a detected mate or of a non-mate.
+        scores = self.mates.scores()
         accepted, largest_other = self.others.largest_below(limits)
-        loosest = mates.loosest(self.mates.scores(), largest_other)
+        loosest = np.full(np.prod(shape), -np.inf)
+        loosest[cell] = scores[is_detected]  # scores increase: the loosest is last
+        loosest = loosest.reshape(shape)
+        loosest[..., 0] = np.fmax(loosest[..., 0], largest_other)
+        loosest = np.maximum.accumulate(np.maximum.accumulate(loosest, axis=1), axis=2)
+        # (parts, ranks): where some score is -inf, no threshold rejects all.
+        reject_all = np.full((len(limits), len(ranks)), -np.inf)
+        reject_all[self.others.has_minus_infinity()] = np.nan
+        is_minus_infinity = (rank < len(ranks)) & (scores == -np.inf)
+        reject_all[part[is_minus_infinity], rank[is_minus_infinity]] = np.nan
+        reject_all = np.maximum.accumulate(reject_all, axis=1)
         is_point = (accepted > 0)[..., None] | (detected > 0)
-        threshold = np.where(is_point, loosest, self._reject_all(mates)[:, None])
+        threshold = np.where(is_point, loosest, reject_all[:, None])
         attempts = self.every.genuine_attempts[:, None, None]
         rates = np.stack([np.minimum(detected, attempts) / np.maximum(attempts, 1), threshold])
         rates[:, ~self.every.defined] = np.nan
@@ -86,56 +105,6 @@ class RankedAttempts:
         as_requested = np.empty_like(rates)
         as_requested[:, :, order] = rates
         return as_requested[0], as_requested[1]
-
-    def _reject_all(self, mates: MatesInTable) -> np.ndarray:
-        """Return the threshold that rejects all, (parts, ranks); NaN if a score there is -inf."""
-        parts, _, ranks = mates.shape
-        reject_all = np.full((parts, ranks), -np.inf)
-        reject_all[self.others.has_minus_infinity()] = np.nan
-        is_minus_infinity = (mates.rank < ranks) & (self.mates.scores() == -np.inf)
-        reject_all[mates.part[is_minus_infinity], mates.rank[is_minus_infinity]] = np.nan
-        return np.maximum.accumulate(reject_all, axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class MatesInTable:
-    """Where each mate is in a table (parts, FAR targets, ranks); both increase.
-
-    Looser targets and further ranks detect the mate, too.
-    """
-
-    shape: tuple[int, int, int]
-    part: np.ndarray  # (k,)
-    target: np.ndarray  # (k,): the strictest target at which the mate is accepted, or their number
-    rank: np.ndarray  # (k,): the first rank at which the mate is found, or the number of ranks
-
-    @classmethod
-    def from_mates(
-        cls, mates: SortedScores, rank_of_mate: np.ndarray, limits: np.ndarray, ranks: np.ndarray
-    ) -> MatesInTable:
-        """Return the places of mates, from the first score to reject at targets of each part."""
-        part = np.repeat(np.arange(len(limits)), mates.sizes)
-        shape = (*limits.shape, len(ranks))
-        return cls(shape, part, mates.first_below(limits), ranks.searchsorted(rank_of_mate))
-
-    @cached_property
-    def is_detected(self) -> np.ndarray:
-        """Which mates are detected at some target and rank."""
-        return (self.rank < self.shape[2]) & (self.target < self.shape[1])
-
-    @cached_property
-    def cell(self) -> np.ndarray:
-        """The index of each detected mate in the flat table."""
-        indices = (x[self.is_detected] for x in (self.part, self.target, self.rank))
-        return np.ravel_multi_index(tuple(indices), self.shape)
-
-    def loosest(self, scores: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """Return the loosest accepted score of detected mates, and of `others` (parts, targets)."""
-        loosest = np.full(np.prod(self.shape), -np.inf)
-        loosest[self.cell] = scores[self.is_detected]  # scores increase: the loosest is last
-        loosest = loosest.reshape(self.shape)
-        loosest[..., 0] = np.fmax(loosest[..., 0], others)
-        return np.maximum.accumulate(np.maximum.accumulate(loosest, axis=1), axis=2)
 
 
 class Attempts:
@@ -251,45 +220,10 @@ def costs_of_rates(prior: Any, miss: Any, accept: Any) -> tuple[int, int]:
     return of_far.numerator * of_frr.denominator, of_frr.numerator * of_far.denominator
 
 
-def weights_of_errors(
-    costs: Sequence[Any], genuine: np.ndarray, impostor: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the costs of a false accept and of a false reject in each part, as Python integers.
-
-    The unit may differ between parts. `costs` are (p, c_miss, c_fa), perhaps fractions; `genuine`
-    and `impostor` (parts,) are the numbers of attempts, which must not be 0.
-    """
-    of_far, of_frr = costs_of_rates(*costs)
-    return of_far * genuine.astype(object), of_frr * impostor.astype(object)
-
-
 def rounded_weights(accept: np.ndarray, reject: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the costs of errors (parts,) as proportions of the larger cost, float64."""
     larger = np.maximum(np.maximum(accept, reject), 1)
     return (accept / larger).astype(np.float64), (reject / larger).astype(np.float64)
-
-
-def cheapest(curve: Corners, accept: np.ndarray, reject: np.ndarray) -> np.ndarray:
-    """Return the first point of least cost in each part, (parts,).
-
-    `accept` and `reject` are the costs of a false accept and of a false reject. Costs that are
-    nearly equal are compared without rounding.
-    """
-    of_fa, of_fr = (repeated(x, curve.starts) for x in rounded_weights(accept, reject))
-    cost = of_fa * curve.fa + of_fr * curve.fr
-    least = np.minimum.reduceat(cost, curve.starts[:-1])
-    near_least = np.flatnonzero(cost <= repeated(least * (1 + 1e-12), curve.starts))
-    bounds = near_least.searchsorted(curve.starts)
-    best = near_least[bounds[:-1]]
-    for part in np.flatnonzero(bounds[1:] - bounds[:-1] > 1).tolist():
-        candidates = near_least[bounds[part] : bounds[part + 1]]
-        if len(candidates) > EXACT_COSTS:
-            best[part] = candidates[cost[candidates].argmin()]
-            continue
-        errors = zip(curve.fa[candidates].tolist(), curve.fr[candidates].tolist(), strict=True)
-        exact = [accept[part] * fa + reject[part] * fr for fa, fr in errors]
-        best[part] = candidates[exact.index(min(exact))]
-    return best
 
 
 def trivial_cost(prior: Any, miss: Any, accept: Any) -> Any:
@@ -752,20 +686,54 @@ class AttemptsOfParts(ErrorCurve):
 
     # -- points that need every score
 
+    def weights_of_errors(self, costs: Sequence[Any] | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the costs of a false accept and of a false reject, (parts,), Python integers.
+
+        The unit may differ between parts. `costs` are (p, c_miss, c_fa), perhaps fractions; None if
+        all errors cost the same, as for the largest accuracy.
+        """
+        if costs is None:
+            return np.ones(len(self.defined), object), np.ones(len(self.defined), object)
+        of_far, of_frr = costs_of_rates(*costs)
+        return of_far * self._genuine.astype(object), of_frr * self._impostor.astype(object)
+
+    def cheapest(self, costs: Sequence[Any] | None) -> np.ndarray:
+        """Return the first corner of least cost in each part, (parts,).
+
+        `costs` are as for :meth:`weights_of_errors`. Costs that are nearly equal are compared
+        without rounding.
+        """
+        curve = self.corners
+        accept, reject = self.weights_of_errors(costs)
+        of_fa, of_fr = (repeated(x, curve.starts) for x in rounded_weights(accept, reject))
+        cost = of_fa * curve.fa + of_fr * curve.fr
+        least = np.minimum.reduceat(cost, curve.starts[:-1])
+        near_least = np.flatnonzero(cost <= repeated(least * (1 + 1e-12), curve.starts))
+        bounds = near_least.searchsorted(curve.starts)
+        best = near_least[bounds[:-1]]
+        for part in np.flatnonzero(bounds[1:] - bounds[:-1] > 1).tolist():
+            candidates = near_least[bounds[part] : bounds[part + 1]]
+            if len(candidates) > EXACT_COSTS:
+                best[part] = candidates[cost[candidates].argmin()]
+                continue
+            errors = zip(curve.fa[candidates].tolist(), curve.fr[candidates].tolist(), strict=True)
+            exact = [accept[part] * fa + reject[part] * fr for fa, fr in errors]
+            best[part] = candidates[exact.index(min(exact))]
+        return best
+
     def least_costs(self, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the least costs ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest thresholds.
 
         The rows of `costs` are (p, c_miss, c_fa), where p is the proportion of genuine attempts
         expected in use; costs and thresholds are (parts, costs).
         """
-        curve, attempts = self.corners, (self._genuine, self._impostor)
+        curve = self.corners
         best = np.empty((len(self.defined), len(costs)), dtype=np.int64)
         least = np.empty(best.shape)
         for k, row in enumerate(costs.tolist()):  # perhaps fractions
-            point = best[:, k] = cheapest(curve, *weights_of_errors(row, *attempts))
-            least[:, k] = mean_cost(
-                row, curve.fa[point] / self._impostor, curve.fr[point] / self._genuine
-            )
+            point = best[:, k] = self.cheapest(row)
+            far, frr = curve.fa[point] / self._impostor, curve.fr[point] / self._genuine
+            least[:, k] = mean_cost(row, far, frr)
         return self.where_defined(least), self.where_defined(curve.threshold[best])
 
     def optimum(self, variable: Variable) -> tuple[np.ndarray, np.ndarray]:

@@ -295,12 +295,24 @@ class RankFacts(Reducer):
         for side in block.sides():
             ranked = side if self.fusion is None else side.by_person(self.fusion)
             probes = side.probes
-            facts = BlockFacts.from_block(ranked, self.best[probes])
-            self.closer[probes] += facts.closer
-            self.not_farther[probes] += facts.not_farther
-            self.others[probes] += facts.candidates
-            self.nearest[probes] = np.minimum(self.nearest[probes], facts.nearest)
-            ties = np.flatnonzero(facts.not_farther > facts.closer)
+            values = ranked.values
+            best = self.best[probes]
+            if ranked.few:
+                closer = np.count_nonzero(values < best[:, None], axis=1)
+                not_farther = np.count_nonzero(values <= best[:, None], axis=1)
+                candidates = np.count_nonzero(~np.isnan(values), axis=1)
+                nearest = np.fmin.reduce(values, axis=1, initial=np.inf)
+            else:
+                closer, not_farther, candidates = np.zeros((3, len(best)), dtype=np.int32)
+                nearest = np.full(len(best), np.inf, dtype=values.dtype)
+                rank = kernel.rank_columns if ranked.transposed else kernel.rank_rows
+                best = best.astype(values.dtype, copy=False)
+                rank(values, best, closer, not_farther, candidates, nearest)
+            self.closer[probes] += closer
+            self.not_farther[probes] += not_farther
+            self.others[probes] += candidates
+            self.nearest[probes] = np.minimum(self.nearest[probes], nearest)
+            ties = np.flatnonzero(not_farther > closer)
             if len(ties):
                 self.tied_before[probes[ties]] += self._count_tied_before(side, ranked, ties)
 
@@ -333,29 +345,3 @@ class RankFacts(Reducer):
         self.tied_before = self.tied_before * mated
         self.nearest[self.others == 0] = np.nan
         return self
-
-
-class BlockFacts(NamedTuple):
-    """How the candidates of each probe of a block compare with its best mate, (probes,)."""
-
-    closer: np.ndarray
-    not_farther: np.ndarray
-    candidates: np.ndarray
-    nearest: np.ndarray  # distance of the nearest candidate; infinity without any
-
-    @classmethod
-    def from_block(cls, block: Block, best: np.ndarray) -> BlockFacts:
-        values = block.values
-        if block.few:
-            return cls(
-                np.count_nonzero(values < best[:, None], axis=1),
-                np.count_nonzero(values <= best[:, None], axis=1),
-                np.count_nonzero(~np.isnan(values), axis=1),
-                np.fmin.reduce(values, axis=1, initial=np.inf),
-            )
-        closer, not_farther, candidates = np.zeros((3, len(best)), dtype=np.int32)
-        nearest = np.full(len(best), np.inf, dtype=values.dtype)
-        facts = cls(closer, not_farther, candidates, nearest)
-        rank = kernel.rank_columns if block.transposed else kernel.rank_rows
-        rank(values, best.astype(values.dtype, copy=False), *facts)
-        return facts

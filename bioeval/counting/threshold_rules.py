@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
@@ -21,10 +21,8 @@ from bioeval.counting.operating_points import (
     Attempts,
     AttemptsOfParts,
     EqualError,
-    cheapest,
     normalised_cost,
     rounded_weights,
-    weights_of_errors,
 )
 from bioeval.counting.thresholds import check_costs, per_cent, to_user, warn_of_per_cent
 
@@ -317,53 +315,30 @@ def choose(rule: Rule, attempts: Attempts | AttemptsOfParts) -> ChosenThreshold:
 
 def choose_of_parts(rule: Rule, attempts: AttemptsOfParts) -> ChosenThreshold:
     """Return the thresholds of a rule, arrays (parts,)."""
+    parts = len(attempts.defined)
+    target = np.array(rule.values)
     if rule.name == "fixed":
-        shape = len(attempts.defined)
-        fixed = np.full(shape, rule.values[0])
-        return ChosenThreshold(fixed, np.ones(shape, dtype=bool), np.full(shape, np.nan))
-    threshold, defined = _CHOOSERS[rule.name](rule, attempts)
+        nothing = np.full(parts, np.nan)
+        return ChosenThreshold(np.full(parts, target[0]), np.ones(parts, dtype=bool), nothing)
+    if rule.name == "none":
+        threshold, defined = np.full(parts, np.nan), np.zeros(parts, dtype=bool)
+    elif rule.name == "eer":
+        error = attempts.equal_error()
+        threshold, defined = error.eer_threshold, ~np.isnan(error.eer)
+    elif rule.name == "far":
+        threshold, defined = attempts.at_far(target)[1][:, 0], attempts.defined
+    elif rule.name == "frr":
+        threshold, defined = (x[:, 0] for x in attempts.at_frr(target))
+    else:
+        threshold = attempts.corners.threshold[attempts.cheapest(_costs(rule))]
+        defined = attempts.defined
     threshold = np.where(defined, threshold, np.nan)
     return ChosenThreshold(threshold, defined, attempts.next_scores(threshold))
 
 
-#: Threshold, and whether it is defined, (parts,).
-_Chosen = tuple[np.ndarray, np.ndarray]
-
-
-def _no_threshold(rule: Rule, attempts: AttemptsOfParts) -> _Chosen:
-    defined = np.zeros(len(attempts.defined), dtype=bool)
-    return np.full(len(defined), np.nan), defined
-
-
-def _at_equal_error(rule: Rule, attempts: AttemptsOfParts) -> _Chosen:
-    error = attempts.equal_error()
-    return error.eer_threshold, ~np.isnan(error.eer)
-
-
-def _at_far(rule: Rule, attempts: AttemptsOfParts) -> _Chosen:
-    _, loosest = attempts.at_far(np.array(rule.values))
-    return loosest[:, 0], attempts.defined
-
-
-def _at_frr(rule: Rule, attempts: AttemptsOfParts) -> _Chosen:
-    strictest, defined = attempts.at_frr(np.array(rule.values))
-    return strictest[:, 0], defined[:, 0]
-
-
-def _at_least_cost(rule: Rule, attempts: AttemptsOfParts) -> _Chosen:
-    curve = attempts.corners
-    weights = _weights(rule, attempts.genuine_attempts, attempts.impostor_attempts)
-    return curve.threshold[cheapest(curve, *weights)], attempts.defined
-
-
-_CHOOSERS: dict[RuleName, Callable[[Rule, AttemptsOfParts], _Chosen]] = {
-    "eer": _at_equal_error,
-    "far": _at_far,
-    "frr": _at_frr,
-    "cost": _at_least_cost,
-    "accuracy": _at_least_cost,
-    "none": _no_threshold,
-}
+def _costs(rule: Rule) -> Sequence[float] | None:
+    """Return the costs of a rule of least cost; None if all errors cost the same."""
+    return None if rule.name == "accuracy" else rule.values
 
 
 def no_such_threshold(rule: Rule, attempts: Attempts | AttemptsOfParts) -> str:
@@ -390,9 +365,7 @@ def cells_of(rule: Rule, attempts: AttemptsOfParts) -> np.ndarray:
         return np.empty(0, dtype=np.int64)
     if rule.name in ("cost", "accuracy"):
         curve = attempts.corners
-        accept, reject = rounded_weights(
-            *_weights(rule, attempts.genuine_attempts, attempts.impostor_attempts)
-        )
+        accept, reject = rounded_weights(*attempts.weights_of_errors(_costs(rule)))
         # The costs of the points of a cell are between these two.
         smallest = accept * curve.below + reject * curve.fr
         largest = accept * curve.fa + reject * curve.fr
@@ -411,11 +384,3 @@ def cells_of(rule: Rule, attempts: AttemptsOfParts) -> np.ndarray:
         cells = np.concatenate([[-np.inf] if np.isnan(before).all() else [], *before, point])
         cells = cells[~np.isnan(cells)]
     return np.maximum(cells, 0).astype(np.int64)
-
-
-def _weights(
-    rule: Rule, genuine: np.ndarray, impostors: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    if rule.name == "accuracy":
-        return np.ones(len(genuine), dtype=object), np.ones(len(genuine), dtype=object)
-    return weights_of_errors(rule.values, np.maximum(genuine, 1), np.maximum(impostors, 1))
