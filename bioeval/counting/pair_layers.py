@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -96,15 +96,8 @@ class PairCounts:
         )
 
 
-class ScoreLayers(NamedTuple):
-    """Impostor scores of a block, the people of its rows and columns, and the layers of scores."""
-
-    values: np.ndarray  # float (b, n), or more; NaN is no attempt
-    row_person: np.ndarray  # int64 (b,)
-    column_person: np.ndarray  # int64 (n,)
-    twice: bool  # whether the block stands for its mirror image, too
-    transposed: bool  # whether the probes are along the columns
-    guided: tuple[np.ndarray, Any, Any, np.ndarray]  # thresholds and the guide to them, for kernels
+#: Thresholds, and the guide to them, as kernels take them.
+Guided = tuple[np.ndarray, Any, Any, np.ndarray]
 
 
 class Sink(Protocol):
@@ -118,25 +111,26 @@ class Sink(Protocol):
     def add(self, pairs: PairCounts) -> None:
         """Add attempts between different subjects."""
 
-    def add_scores(self, scores: ScoreLayers) -> None:
-        """Add attempts between different subjects that are not listed, if no pairs are needed."""
+    def add_scores(
+        self, block: Block, row_person: np.ndarray, column_person: np.ndarray, guided: Guided
+    ) -> None:
+        """Add attempts between different subjects that are not listed, if no pairs are needed.
+
+        The people are of the block's rows (b,) and of its columns (n,), int64; there may be further
+        columns, of NaN.
+        """
 
     def merge(self, other: Self) -> None:
         """Add the counts of a copy."""
 
 
-class LayeredAttempts(NamedTuple):
-    """The attempts besides the impostor scores, which sinks get."""
-
-    genuine: GenuineAttempts
-    has_failed: bool  # whether an impostor attempt failed
-
-
-def count_layers(verified: Verified, thresholds: np.ndarray, *sinks: Sink) -> LayeredAttempts:
+def count_layers(
+    verified: Verified, thresholds: np.ndarray, *sinks: Sink
+) -> tuple[GenuineAttempts, bool]:
     """Give sinks the numbers of impostor attempts of each pair of people between thresholds.
 
     Layer ``k`` has the attempts above ``thresholds[k - 1]`` and not above ``thresholds[k]``; the
-    last layer has all others.
+    last layer has all others. Return the genuine attempts, and whether an impostor attempt failed.
     """
     scores = verified.scores
     fused = verified.use.fused
@@ -158,14 +152,12 @@ def count_layers(verified: Verified, thresholds: np.ndarray, *sinks: Sink) -> La
     with rows_reported_to(report):  # the stage that counts the rows reports them
         (has_failed,) = reduce(parts, _CountLayers(people, fused, thresholds, sinks))
     person_of_probe = people.of_code[scores.codes.probe]
-    return LayeredAttempts(
-        GenuineAttempts.from_mates(parts.mates, person_of_probe, fused), has_failed
-    )
+    return GenuineAttempts.from_mates(parts.mates, person_of_probe, fused), has_failed
 
 
 def _count_listed(
     verified: Verified, thresholds: np.ndarray, sinks: Sequence[Sink]
-) -> LayeredAttempts:
+) -> tuple[GenuineAttempts, bool]:
     scores = verified.scores
     person = verified.people.of_code
     probe_person = person[scores.codes.probe]
@@ -187,15 +179,7 @@ def _count_listed(
     for sink in sinks:
         sink.add(pairs)
     genuine = GenuineAttempts(values[~is_impostor], probe_person[~is_impostor])
-    return LayeredAttempts(genuine, bool(np.isnan(values).any()))
-
-
-class _GalleryColumns(NamedTuple):
-    """The columns of a block by the gallery people, side by side: templates or fused claims."""
-
-    person: np.ndarray  # int32 (g,): number of each gallery person
-    starts: np.ndarray  # int64 (g + 1,): person k has the columns ``starts[k]:starts[k + 1]``
-    person_of_column: np.ndarray  # int32 (columns,)
+    return genuine, bool(np.isnan(values).any())
 
 
 class _CountLayers(Reducer):
@@ -235,9 +219,17 @@ class _CountLayers(Reducer):
             for side in [block] if self.fusion is None else block.sides():
                 self._add_scores(side)
             return
-        block = block if self.fusion is None else block.by_person(self.fusion)
-        probe_person = self._person_of_probe[block.probes]
-        for pairs in self._pairs(block, probe_person, self._gallery_columns(block)):
+        # The columns by the gallery people, side by side: templates or fused claims. Person k, int32
+        # (g,), has the columns starts[k]:starts[k + 1].
+        if self.fusion is None:
+            assert block.columns is not None
+            assert block.columns.starts is not None
+            person, starts = self.person[block.columns.people], block.columns.starts
+        else:
+            block = block.by_person(self.fusion)
+            person = self.person[block.candidates]
+            starts = np.arange(len(person) + 1)
+        for pairs in self._pairs(block, person.astype(np.int32), starts):
             for sink in self.sinks:
                 sink.add(pairs)
 
@@ -249,36 +241,20 @@ class _CountLayers(Reducer):
             claimed = self.person[block.candidates]
         people = self._person_of_probe[block.probes], claimed
         rows, columns = reversed(people) if block.transposed else people
-        guided = (self._limits, *self._guide)
-        scores = ScoreLayers(
-            block.values,
-            rows,
-            columns,
-            block.twice and self.fusion is None,
-            block.transposed,
-            guided,
-        )
         for sink in self.sinks:
-            sink.add_scores(scores)
-
-    def _gallery_columns(self, block: Block) -> _GalleryColumns:
-        if self.fusion is not None:
-            person = self.person[block.candidates].astype(np.int32)
-            return _GalleryColumns(person, np.arange(len(person) + 1), person)
-        assert block.columns is not None
-        assert block.columns.starts is not None
-        person = self.person[block.columns.people].astype(np.int32)
-        return _GalleryColumns(person, block.columns.starts, person[block.columns.person])
+            sink.add_scores(block, rows, columns, (self._limits, *self._guide))
 
     def _pairs(
-        self, block: Block, probe_person: np.ndarray, columns: _GalleryColumns
+        self, block: Block, person: np.ndarray, column_starts: np.ndarray
     ) -> Iterator[PairCounts]:
         """Yield the attempts of a block, for some adjacent people of probes at a time."""
         values = block.values
+        probe_person = self._person_of_probe[block.probes]
         if block.few and values.size <= FEW_ATTEMPTS:
             is_attempt = ~np.isnan(values)
-            both = np.broadcast_arrays(probe_person[:, None], columns.person_of_column)
-            probe, claimed = (person[is_attempt] for person in both)
+            claimed_person = np.repeat(person, np.diff(column_starts))
+            both = np.broadcast_arrays(probe_person[:, None], claimed_person)
+            probe, claimed = (x[is_attempt] for x in both)
             yield PairCounts.from_attempts(probe, claimed, values[is_attempt], self._limits)
             return
         changes = np.flatnonzero(probe_person[1:] != probe_person[:-1]) + 1
@@ -286,43 +262,30 @@ class _CountLayers(Reducer):
         row_starts = np.concatenate([[0], changes, [len(probe_person)]])
         # (s,): a pair of people has at most one entry for each layer, and for each score.
         layers = len(self._limits) + 1
-        longest = np.minimum(np.diff(row_starts) * values.shape[1], len(columns.person) * layers)
+        longest = np.minimum(np.diff(row_starts) * values.shape[1], len(person) * layers)
         batch = np.cumsum(longest) // MOST_ENTRIES
         batch_starts = np.flatnonzero(np.diff(batch)) + 1
         for people_together in np.split(np.arange(len(longest)), batch_starts):
             starts = row_starts[people_together[0] : people_together[-1] + 2]
-            yield self._listed_pairs(
-                values[starts[0] : starts[-1]],
-                starts - starts[0],
+            # The list of each person begins after room for the longest lists before it.
+            room = longest[people_together]
+            begin = np.cumsum(room) - room
+            end = np.empty_like(begin)
+            claimed_person, layer = np.empty((2, int(room.sum())), dtype=np.int32)
+            count = np.empty(len(layer), dtype=np.int64)
+            list_pairs(
+                values[starts[0] : starts[-1]], column_starts, starts - starts[0], person,
+                self._limits, *self._guide, begin, claimed_person, layer, count, end,
+            )  # fmt: skip
+            # Take the lists without the unused room between them.
+            filled = np.concatenate([np.arange(*x) for x in zip(begin, end, strict=True)])
+            yield PairCounts(
                 probe_person[starts[:-1]],
-                columns,
-                longest[people_together],
+                np.append(0, np.cumsum(end - begin)),
+                claimed_person[filled],
+                layer[filled],
+                count[filled],
             )
-
-    def _listed_pairs(
-        self,
-        values: np.ndarray,
-        row_starts: np.ndarray,
-        probe_people: np.ndarray,
-        columns: _GalleryColumns,
-        longest: np.ndarray,
-    ) -> PairCounts:
-        """Return the attempts of some people of probes, who have at most `longest` entries."""
-        # The list of each person begins after room for the longest lists before it.
-        begin = np.cumsum(longest) - longest
-        end = np.empty_like(begin)
-        claimed_person, layer = np.empty((2, int(longest.sum())), dtype=np.int32)
-        count = np.empty(len(layer), dtype=np.int64)
-        list_pairs(
-            values, columns.starts, row_starts, columns.person, self._limits, *self._guide,
-            begin, claimed_person, layer, count, end,
-        )  # fmt: skip
-        # Take the lists without the unused room between them.
-        filled = np.concatenate([np.arange(*x) for x in zip(begin, end, strict=True)])
-        starts = np.append(0, np.cumsum(end - begin))
-        return PairCounts(
-            probe_people, starts, claimed_person[filled], layer[filled], count[filled]
-        )
 
     def result(self) -> bool:
         return self.failed

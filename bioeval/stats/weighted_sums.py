@@ -18,7 +18,7 @@ import numpy as np
 import scipy
 
 from bioeval.base.random import Stream
-from bioeval.counting.pair_layers import PairCounts, ScoreLayers
+from bioeval.counting.pair_layers import Guided, PairCounts
 from bioeval.counting.people import GenuineAttempts
 from bioeval.kernels.people import add_by_person, sort_by_layer, weigh_pairs
 
@@ -347,19 +347,19 @@ class AttemptsOfEach(AttemptsMade):
         index = pairs.layer[is_other_group], claimed[is_other_group]
         np.add.at(self._each, index, pairs.count[is_other_group])
 
-    def add_scores(self, scores: ScoreLayers) -> None:
+    def add_scores(
+        self, block: Block, row_person: np.ndarray, column_person: np.ndarray, guided: Guided
+    ) -> None:
         """Add attempts between different subjects."""
-        people = scores.row_person, scores.column_person
+        people = row_person, column_person
         attempts = [np.zeros(len(person), dtype=np.int64) for person in people]
         groups = (self.group[person] for person in people)
-        weight = 1 + scores.twice
-        add_by_person(
-            scores.values, *groups, *scores.guided, weight, self._all, self._each, *attempts
-        )
-        probing, claimed = self.made[:: -1 if scores.transposed else 1]
+        weight = block.weight
+        add_by_person(block.values, *groups, *guided, weight, self._all, self._each, *attempts)
+        probing, claimed = self.made[:: -1 if block.transposed else 1]
         for of_rows, of_columns in [(probing, claimed), (claimed, probing)][:weight]:
-            np.add.at(of_rows, people[0], attempts[0])
-            np.add.at(of_columns, people[1], attempts[1])
+            np.add.at(of_rows, row_person, attempts[0])
+            np.add.at(of_columns, column_person, attempts[1])
 
     def shares(self, attempts: np.ndarray) -> np.ndarray:
         """Return the share of each group in attempts of one person each, given by subject."""
