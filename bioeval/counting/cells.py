@@ -332,61 +332,49 @@ def choose_cells(
     kept = np.zeros(int(cells.count) + 2, dtype=bool)
     kept[[0, -2]] = True
     if targets is not None and len(finite) > 1:
-        counts = SampleCounts.from_sample(cells, finite)
-        for run in counts.expected_runs(cells, genuine, targets, number_of_scores):
+        for run in _expected_runs(cells, finite, genuine, targets, number_of_scores):
             kept[run] = True
         kept[-1] = False
     return ChosenCells(cells, kept, middle, moment_scale(least, largest))
 
 
-class SampleCounts(NamedTuple):
-    """A sample counted in coarse cells, which are runs of ``1 << shift`` cells from `first` on."""
-
-    first: int  # the first cell with a score
-    shift: int
-    filled: np.ndarray  # integer (f,): coarse cells with scores, increasing
-    upto: np.ndarray  # integer (groups, f): scores of each group in each of these and before
-
-    @classmethod
-    def from_sample(cls, cells: BitCells, sample: Sequence[np.ndarray]) -> SampleCounts:
-        """Count a sample in groups of its tiles."""
-        cells_of_groups = []
-        for k in range(min(GROUPS, len(sample))):  # one by one: a sample has millions of scores
-            group = np.concatenate(sample[k::GROUPS])
-            cells_of_groups.append(cells.cells_of(group).astype(np.uint32))
-        first = min(int(x.min()) for x in cells_of_groups)
-        last = max(int(x.max()) for x in cells_of_groups)
-        shift = max(0, int(last - first + 1).bit_length() - SAMPLE_CELLS.bit_length() + 1)
-        width = ((last - first) >> shift) + 1
-        coarse = [(x - first) >> shift for x in cells_of_groups]
-        tables = np.array([np.bincount(x, minlength=width) for x in coarse])
-        filled = np.flatnonzero(tables.any(axis=0))
-        return cls(first, shift, filled, np.cumsum(tables[:, filled], axis=1))
-
-    def fars(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the FAR at the end of each filled cell, and its margin of `ERRORS` deviations."""
-        sizes = self.upto[:, -1:]
-        total = int(sizes.sum())
-        fars = self.upto.sum(axis=0) / total
-        between_groups = (self.upto / sizes).var(axis=0) / (len(self.upto) - 1)
-        return fars, ERRORS * np.sqrt(between_groups + (fars + 1 / total) / total)
-
-    def expected_runs(
-        self, cells: BitCells, genuine: GenuineScores, targets: np.ndarray, number_of_scores: int
-    ) -> Iterator[slice]:
-        """Yield the runs of cells in which points are expected, unless they have many scores."""
-        fars, margin = self.fars()
-        genuine_cells = (cells.cells_of(genuine.scores) - self.first) >> self.shift
-        accepted_genuine = genuine_cells.searchsorted(self.filled, side="right")
-        frrs = 1 - accepted_genuine / max(genuine.attempts, 1)
-        share_left = min(MOST_KEPT, most_items(MOST_SCORES, 16) / max(number_of_scores, 1))
-        # The fewest scores first. Where FAR is FRR is the EER.
-        for target in (*sorted({*RARE_TARGETS, *targets.tolist()}), frrs):
-            begin = int(np.searchsorted(fars + margin - target, 0))
-            end = int(np.searchsorted(fars - margin - target, 0))
-            begin, end = max(begin - 2, 0), min(end + 2, len(self.filled) - 1)
-            share = float(fars[end] - (fars[begin - 1] if begin else 0))
-            if share <= share_left:
-                share_left -= share
-                start = self.first + (int(self.filled[begin]) << self.shift) if begin else 0
-                yield slice(start, self.first + ((int(self.filled[end]) + 1) << self.shift))
+def _expected_runs(
+    cells: BitCells,
+    sample: Sequence[np.ndarray],
+    genuine: GenuineScores,
+    targets: np.ndarray,
+    number_of_scores: int,
+) -> Iterator[slice]:
+    """Yield the runs of cells in which points are expected, unless they have many scores."""
+    # Count the sample in groups of its tiles, in coarse cells: runs of `1 << shift` cells.
+    cells_of_groups = []
+    for k in range(min(GROUPS, len(sample))):  # one by one: a sample has millions of scores
+        cells_of_groups.append(cells.cells_of(np.concatenate(sample[k::GROUPS])).astype(np.uint32))
+    first = min(int(x.min()) for x in cells_of_groups)
+    last = max(int(x.max()) for x in cells_of_groups)
+    shift = max(0, int(last - first + 1).bit_length() - SAMPLE_CELLS.bit_length() + 1)
+    width = ((last - first) >> shift) + 1
+    tables = np.array([np.bincount((x - first) >> shift, minlength=width) for x in cells_of_groups])
+    # The coarse cells with scores, and (groups, filled) the scores of each group up to each.
+    filled = np.flatnonzero(tables.any(axis=0))
+    upto = np.cumsum(tables[:, filled], axis=1)
+    # The FAR at the end of each filled cell, and its margin of `ERRORS` standard errors.
+    sizes = upto[:, -1:]
+    total = int(sizes.sum())
+    fars = upto.sum(axis=0) / total
+    between_groups = (upto / sizes).var(axis=0) / (len(upto) - 1)
+    margin = ERRORS * np.sqrt(between_groups + (fars + 1 / total) / total)
+    genuine_cells = (cells.cells_of(genuine.scores) - first) >> shift
+    accepted_genuine = genuine_cells.searchsorted(filled, side="right")
+    frrs = 1 - accepted_genuine / max(genuine.attempts, 1)
+    share_left = min(MOST_KEPT, most_items(MOST_SCORES, 16) / max(number_of_scores, 1))
+    # The fewest scores first. Where FAR is FRR is the EER.
+    for target in (*sorted({*RARE_TARGETS, *targets.tolist()}), frrs):
+        begin = int(np.searchsorted(fars + margin - target, 0))
+        end = int(np.searchsorted(fars - margin - target, 0))
+        begin, end = max(begin - 2, 0), min(end + 2, len(filled) - 1)
+        share = float(fars[end] - (fars[begin - 1] if begin else 0))
+        if share <= share_left:
+            share_left -= share
+            start = first + (int(filled[begin]) << shift) if begin else 0
+            yield slice(start, first + ((int(filled[end]) + 1) << shift))

@@ -318,31 +318,6 @@ COUNTED = 1
 KEPT = 2
 
 
-class ThresholdTable(NamedTuple):
-    """Thresholds up to which scores are counted, increasing, and their cells."""
-
-    thresholds: np.ndarray  # float64 (t,)
-    of_dtype: np.ndarray  # (t,): rounded down to the dtype of the scores
-    cells: np.ndarray  # int64 (t,)
-    stops: np.ndarray  # (t + 1,): `of_dtype`, and infinity
-    first_of_cell: np.ndarray  # int32 (cells + 3,): thresholds in the cells before each cell
-
-    @classmethod
-    def from_thresholds(
-        cls, thresholds: np.ndarray, cells: BitCells, dtype: np.dtype
-    ) -> ThresholdTable:
-        of_dtype = rounded_down(thresholds, dtype)
-        cell_of_threshold = cells.cells_of(of_dtype)
-        by_cell = np.bincount(cell_of_threshold, minlength=int(cells.count) + 2)
-        return cls(
-            thresholds,
-            of_dtype,
-            cell_of_threshold,
-            np.append(of_dtype, dtype.type(np.inf)),
-            np.append(0, np.cumsum(by_cell)).astype(np.int32),
-        )
-
-
 class AttemptCounter:
     """Counts attempts that do not fit into memory, block by block.
 
@@ -388,17 +363,23 @@ class AttemptCounter:
         )
         self.moment_sums = SummedMoments(*origin_and_scale)
         thresholds = np.concatenate([self.requested, distinct(self.genuine.scores)])
-        self.table = ThresholdTable.from_thresholds(
-            distinct(np.sort(thresholds)), self.cells, self.dtype
-        )
+        #: float64 (t,): thresholds up to which scores are counted, increasing; and their cells.
+        self.thresholds = distinct(np.sort(thresholds))
+        of_dtype = rounded_down(self.thresholds, self.dtype)
+        self.cell_of_threshold = self.cells.cells_of(of_dtype)
+        #: (t + 1,): the thresholds in the dtype of the scores, and infinity.
+        self.stops = np.append(of_dtype, self.dtype.type(np.inf))
+        by_cell = np.bincount(self.cell_of_threshold, minlength=len(self.kept_cells))
+        #: int32 (cells + 3,): the number of thresholds in the cells before each cell.
+        self.first_of_cell = np.append(0, np.cumsum(by_cell)).astype(np.int32)
         self.flags = np.zeros(len(self.kept_cells), dtype=np.uint8)
-        self.flags[self.table.cells] = COUNTED
+        self.flags[self.cell_of_threshold] = COUNTED
         self.flags[self.kept_cells] |= KEPT
 
     def start(self) -> ThreadCounts:
         """Return empty tables for a thread."""
         return ThreadCounts(
-            np.zeros((2, len(self.table.stops)), dtype=np.int64),
+            np.zeros((2, len(self.stops)), dtype=np.int64),
             recent=np.zeros(len(self.flags), dtype=np.int32),
             room=np.empty(0, dtype=self.dtype),
         )
@@ -415,8 +396,7 @@ class AttemptCounter:
         if self.by_threshold is None:
             number_kept = kernel.count_and_keep(
                 tile, centre, window, counts.table_for(weight * tile.size), self.flags,
-                self.table.stops, self.table.first_of_cell, np.int32(weight), counts.by_threshold,
-                room,
+                self.stops, self.first_of_cell, np.int32(weight), counts.by_threshold, room,
             )  # fmt: skip
         else:
             number_kept = kernel.keep(tile, centre, window, self.flags, room)
@@ -469,8 +449,8 @@ class AttemptCounter:
         # Scores were compared with thresholds in the thresholds' cells only. The scores of any
         # other cell are below the first threshold of a later cell.
         after_previous, equal = np.sum([x.by_threshold for x in threads], axis=0)
-        is_other = ~np.isin(self.filled, self.table.cells)
-        next_threshold = self.table.cells.searchsorted(self.filled[is_other])
+        is_other = ~np.isin(self.filled, self.cell_of_threshold)
+        next_threshold = self.cell_of_threshold.searchsorted(self.filled[is_other])
         np.add.at(after_previous, next_threshold, self.counts[is_other])
         upto = np.cumsum(after_previous)[:-1]
         self.by_threshold = np.array([upto - equal[:-1], upto])
@@ -509,7 +489,7 @@ class AttemptCounter:
         impostor = CountedScores(
             CountTable(self.values, accepted - self.weights, accepted),
             self.total,
-            CountTable(self.table.thresholds, *self.by_threshold),
+            CountTable(self.thresholds, *self.by_threshold),
             dtype=self.dtype,
             moments=self.moment_sums.moments,
         )

@@ -219,8 +219,8 @@ class _CountLayers(Reducer):
             for side in [block] if self.fusion is None else block.sides():
                 self._add_scores(side)
             return
-        # The columns by the gallery people, side by side: templates or fused claims. Person k, int32
-        # (g,), has the columns starts[k]:starts[k + 1].
+        # The columns are templates or fused claims, person after person: `person[k]` of the gallery
+        # has the columns ``starts[k]:starts[k + 1]``.
         if self.fusion is None:
             assert block.columns is not None
             assert block.columns.starts is not None

@@ -103,26 +103,6 @@ class SingleTemplateCounts:
     unmated_people: int = 0  # probes of known people without a usable mate
     first_unmated: int = -1  # the first of these probes
 
-    def add_probes(self, enrolled: np.ndarray) -> None:
-        self.targets += int(enrolled.sum())
-        self.non_targets += int((~enrolled).sum())
-
-    def add_mated(
-        self, mated: np.ndarray, enrolled: np.ndarray, is_of_person: np.ndarray, low: int
-    ) -> None:
-        """Add masks of the probes from probe `low` on."""
-        self.genuine += int(mated.sum())
-        self.unmated += int((~mated).sum())
-        self.unmated_targets += int((~mated & enrolled).sum())
-        is_unmated_person = ~mated & is_of_person
-        self.unmated_people += int(is_unmated_person.sum())
-        if self.first_unmated < 0 and is_unmated_person.any():
-            self.first_unmated = low + int(np.argmax(is_unmated_person))
-
-    def add_impostors(self, has_other: np.ndarray, enrolled: np.ndarray) -> None:
-        self.impostors_enrolled += int((enrolled & has_other).sum())
-        self.impostors_unenrolled += int((~enrolled & has_other).sum())
-
 
 class CountSingleTemplates:
     """Sums over probes of the chances over all galleries of one template of each subject.
@@ -164,7 +144,8 @@ class CountSingleTemplates:
 
     def add(self, block: Block) -> None:
         enrolled = self.enrolled[block.probes]
-        self.counts.add_probes(enrolled)
+        self.counts.targets += int(enrolled.sum())
+        self.counts.non_targets += int((~enrolled).sum())
         for batch in batches_of(self.scores, block, self.ranks, len(self.thresholds)):
             is_enrolled = enrolled[batch.rows]
             self._rank(batch, is_enrolled, block.order + batch.rows.start)
@@ -194,8 +175,14 @@ class CountSingleTemplates:
         add_chances(counts.tied, ranks.tied[:, None], np.where(is_mate, 0, -1))
         is_mated = np.zeros(len(batch.mates), dtype=bool)
         is_mated[batch.row_of_mate[is_mate]] = True
+        counts.genuine += int(is_mated.sum())
+        counts.unmated += int((~is_mated).sum())
+        counts.unmated_targets += int((~is_mated & enrolled).sum())
         is_of_person = self.is_of_person[first_probe : first_probe + len(is_mated)]
-        counts.add_mated(is_mated, enrolled, is_of_person, first_probe)
+        is_unmated_person = ~is_mated & is_of_person
+        counts.unmated_people += int(is_unmated_person.sum())
+        if counts.first_unmated < 0 and is_unmated_person.any():
+            counts.first_unmated = first_probe + int(np.argmax(is_unmated_person))
 
     def _within(self, batch: ProbeBatch, enrolled: np.ndarray) -> None:
         shape = (len(batch.usable), len(self.thresholds))
@@ -207,7 +194,8 @@ class CountSingleTemplates:
         within_chances(batch.block, batch.usable, self.grid, self.steps, chances)
         anyone, oneself, competitors = chances
         counts = self.counts
-        counts.add_impostors(competitors > 0, enrolled)
+        counts.impostors_enrolled += int((enrolled & (competitors > 0)).sum())
+        counts.impostors_unenrolled += int((~enrolled & (competitors > 0)).sum())
         any_subject = anyone + (1.0 - anyone) * oneself
         add_chances(counts.within, anyone, np.where(enrolled, ENROLLED, UNENROLLED))
         add_chances(counts.within, any_subject, np.where(enrolled, TARGET, -1))

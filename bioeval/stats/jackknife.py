@@ -157,36 +157,31 @@ def _student_share(freedom: np.ndarray | float, miss: float) -> np.ndarray:
     return (scipy.special.ndtri(level) / student) ** 2
 
 
-class EffectiveTrials(NamedTuple):
-    """Effective numbers of attempts; NaN where too few people err to show how a rate varies."""
+def _effective_trials(
+    columns: np.ndarray, miss: float, sample: Sample
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return effective numbers of attempts (...), those by rates alone, and whether enough err.
 
-    number: np.ndarray  # (...): the smaller of the numbers by the variances of rates and of logits
-    by_rates: np.ndarray  # (...): by the variance of rates alone
-    is_known: np.ndarray  # (...): whether enough people err
-
-    @classmethod
-    def from_columns(cls, columns: np.ndarray, miss: float, sample: Sample) -> EffectiveTrials:
-        """Return the numbers by the variance of the jackknife.
-
-        The number is ``p (1 - p) / v (z / t)^2`` (Korn and Graubard 1998, *Survey Methodology* 24):
-        with Student's quantile ``t`` limits are wider if few people matter. The variance of logits
-        is larger than the variance of rates if the rate would be much smaller without one person.
-        """
-        rate = columns[..., 0]
-        is_known = enough_err(columns, sample)
-        number = np.full(rate.shape, np.nan)
-        by_rates = np.full(rate.shape, np.nan)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            variance, freedom = jackknife(columns)
-            is_known &= variance > _NOTHING
-            binomial = (rate * (1 - rate))[is_known]
-            share = _student_share(freedom[is_known], miss)
-            by_rates[is_known] = binomial / variance[is_known] * share
-            logits = scipy.special.logit(np.clip(columns[is_known], 0.0, 1.0))
-            variance, freedom = jackknife(logits)
-            by_logits = _student_share(freedom, miss) / binomial / variance
-            number[is_known] = np.fmin(by_rates[is_known], by_logits)
-        return cls(number, by_rates, is_known)
+    A number is ``p (1 - p) / v (z / t)^2``, by the variance of the jackknife (Korn and Graubard
+    1998, *Survey Methodology* 24): with Student's quantile ``t`` limits are wider if few people
+    matter. It is the smaller of the numbers by the variances of rates and of logits; the latter is
+    larger if the rate would be much smaller without one person. Numbers are NaN where too few err.
+    """
+    rate = columns[..., 0]
+    is_known = enough_err(columns, sample)
+    number = np.full(rate.shape, np.nan)
+    by_rates = np.full(rate.shape, np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance, freedom = jackknife(columns)
+        is_known &= variance > _NOTHING
+        binomial = (rate * (1 - rate))[is_known]
+        share = _student_share(freedom[is_known], miss)
+        by_rates[is_known] = binomial / variance[is_known] * share
+        logits = scipy.special.logit(np.clip(columns[is_known], 0.0, 1.0))
+        variance, freedom = jackknife(logits)
+        by_logits = _student_share(freedom, miss) / binomial / variance
+        number[is_known] = np.fmin(by_rates[is_known], by_logits)
+    return number, by_rates, is_known
 
 
 def effective_attempts(columns: np.ndarray, sample: Sample, miss: float) -> np.ndarray:
@@ -201,7 +196,7 @@ def effective_attempts(columns: np.ndarray, sample: Sample, miss: float) -> np.n
     - If enough err nowhere, it is the number of independent `units`: people, or disjoint pairs.
     """
     units = sample.units
-    number, by_rates, is_known = EffectiveTrials.from_columns(columns, miss, sample)
+    number, by_rates, is_known = _effective_trials(columns, miss, sample)
     fewest = np.where(is_known, units if sample.least is None else sample.least, units)
     if is_known.any():
         # Linear between known rates; constant before the first and after the last.
@@ -345,7 +340,7 @@ def limits_of_rate(columns: np.ndarray, sample: Sample, confidence: float) -> Li
     rate = columns[..., 0]
     attempts = np.asarray(sample.attempts, dtype=np.float64)
     units = np.asarray(sample.units, dtype=np.float64)
-    number, _, is_known = EffectiveTrials.from_columns(columns, miss, sample)
+    number, _, is_known = _effective_trials(columns, miss, sample)
     trials = np.clip(np.where(is_known, number, units), np.fmin(units, attempts), attempts)
     one_sided = ~is_known & ((rate <= ROUNDING) | (rate >= 1 - ROUNDING))
     return exact(rate, np.where(units > 0, trials, 0.0), np.where(one_sided, 2 * miss, miss))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -37,14 +36,6 @@ MOST_CELLS = 1 << 23
 
 
 _UNKNOWN: Limits = (np.array(np.nan), np.array(np.nan))
-
-
-class LimitsAtRank(NamedTuple):
-    """The limits of rates at a rank, along the curve and at operating points."""
-
-    dir: Limits  # (thresholds,)
-    dir_at_far: Limits  # (FAR targets,)
-    eer: Limits  # NaN at ranks above 1
 
 
 @dataclass(eq=False)
@@ -212,57 +203,43 @@ class SearchColumns:
     @stage("intervals of the curves")
     def limits(self, dataset: xr.Dataset) -> dict[str, Limits]:
         """Return the limits of an open-set result, at the ranks that tables show."""
-        limits_at = self._jackknife_limits if self.weights is None else self._replicate_limits
         dir_limits = np.full((2, *dataset["dir"].shape), np.nan)
         at_far_limits = np.full((2, *dataset["dir_at_far"].shape), np.nan)
         eer_limits = _UNKNOWN
+        targets = dataset["far_target"].values
+        confidence = self.options.confidence
         for rank in {*RANKS} & {*dataset["rank"].values[: self.highest_rank].tolist()}:
-            limits = limits_at(rank, dataset)
-            dir_limits[:, :, rank - 1] = limits.dir
-            at_far_limits[:, :, rank - 1] = limits.dir_at_far
-            if rank == 1:
-                eer_limits = limits.eer
+            missed = 1 - dataset["dir"].values[:, rank - 1]
+            at_far = dataset["dir_at_far"].values[:, rank - 1]
+            if self.weights is None:
+                curve = self.curve(rank)
+                errors, frr_curve = curve.curve, curve.frr
+                _, at_far_limits[:, :, rank - 1] = self.at_targets(curve, targets, at_far)
+            else:
+                errors = self._errors(rank)
+                frr_curve = self._rate_curve(self.genuine, errors.frr, missed)
+                detected = self._dir_at_targets(errors, targets, at_far)
+                at_far_limits[:, :, rank - 1] = percentile(detected, confidence, self.genuine.units)
+            dir_limits[:, :, rank - 1] = _complement(frr_curve.limits_at(missed))
+            if rank == 1 and len(self.grid):
+                eers = corrected_to(float(dataset["eer"]), errors.equal_error().eer)
+                if self.weights is None:
+                    eer_limits = curve.at_equal_error(eers)
+                else:
+                    units = min(self.genuine.units, self.impostor.units)
+                    eer_limits = percentile(eers, confidence, units)
+        if self.weights is None:
+            far_curve = self._far_limits
+        else:
+            columns = self._far if self._far_by_row is None else self._far_by_row.rates
+            far_curve = self._rate_curve(self.impostor, columns, dataset["far"].values)
         return {
-            "far": self._limits_of_far(dataset["far"].values),
+            "far": far_curve.limits_at(dataset["far"].values),
             "frr": _complement((dir_limits[0, :, 0], dir_limits[1, :, 0])),
             "dir": (dir_limits[0], dir_limits[1]),
             "dir_at_far": (at_far_limits[0], at_far_limits[1]),
             "eer": eer_limits,
         }
-
-    def _limits_of_far(self, far: np.ndarray) -> Limits:
-        if self.weights is None:
-            return self._far_limits.limits_at(far)
-        columns = self._far if self._far_by_row is None else self._far_by_row.rates
-        return self._rate_curve(self.impostor, columns, far).limits_at(far)
-
-    def _jackknife_limits(self, rank: int, dataset: xr.Dataset) -> LimitsAtRank:
-        """Return the limits at a rank of `dataset`, which has the result at all ranks."""
-        curve = self.curve(rank)
-        missed = 1 - dataset["dir"].values[:, rank - 1]
-        targets = dataset["far_target"].values
-        _, at_far = self.at_targets(curve, targets, dataset["dir_at_far"].values[:, rank - 1])
-        eer_limits = _UNKNOWN
-        if rank == 1 and len(self.grid):
-            eers = corrected_to(float(dataset["eer"]), curve.curve.equal_error().eer)
-            eer_limits = curve.at_equal_error(eers)
-        return LimitsAtRank(_complement(curve.frr.limits_at(missed)), at_far, eer_limits)
-
-    def _replicate_limits(self, rank: int, dataset: xr.Dataset) -> LimitsAtRank:
-        """Return the limits at a rank of `dataset`, which has the result at all ranks."""
-        errors = self._errors(rank)
-        confidence = self.options.confidence
-        missed = 1 - dataset["dir"].values[:, rank - 1]
-        curve = self._rate_curve(self.genuine, errors.frr, missed)
-        targets = dataset["far_target"].values
-        detected = self._dir_at_targets(errors, targets, dataset["dir_at_far"].values[:, rank - 1])
-        eer_limits = _UNKNOWN
-        if rank == 1 and len(self.grid):
-            eers = corrected_to(float(dataset["eer"]), errors.equal_error().eer)
-            units = min(self.genuine.units, self.impostor.units)
-            eer_limits = percentile(eers, confidence, units)
-        at_far = percentile(detected, confidence, self.genuine.units)
-        return LimitsAtRank(_complement(curve.limits_at(missed)), at_far, eer_limits)
 
     def _dir_at_targets(
         self, errors: ErrorColumns, targets: np.ndarray, values: np.ndarray

@@ -26,7 +26,6 @@ import math
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -151,25 +150,35 @@ class Differences:
         k = len(values)
         # (pairs,) from here on: the two systems of each pair, then of each pair that is tested.
         row, column = np.nonzero(np.triu(comparable, 1))
-        errors = PairErrors.from_columns(row, column, columns, drawn, confidence)
+        below, above, degrees = np.empty((3, len(row)))  # standard errors, degrees of freedom
+        pairs_at_once = max(1, _MOST_VALUES // max(columns.shape[1], 1))
+        for first in range(0, len(row), pairs_at_once):
+            part = slice(first, first + pairs_at_once)
+            i, j = row[part], column[part]
+            differences = columns[i] - columns[j]
+            variance, degrees[part] = jackknife(differences)
+            below[part] = above[part] = np.sqrt(variance)
+            if drawn is not None:
+                replicates = drawn[i] - drawn[j]
+                below[part], above[part] = _drawn_errors(replicates, differences[:, 0], confidence)
         magnitude = np.maximum(np.abs(values[row]), np.abs(values[column])) + 1.0
-        is_tested = np.fmin(errors.below, errors.above) > _ROUNDING * magnitude
-        is_tested &= (errors.degrees > 0) & ~np.isnan(values[row] - values[column])
-        row = row[is_tested]
-        column = column[is_tested]
-        errors = PairErrors(*(x[is_tested] for x in errors))
+        is_tested = np.fmin(below, above) > _ROUNDING * magnitude
+        is_tested &= (degrees > 0) & ~np.isnan(values[row] - values[column])
+        row, column, below, above, degrees = (
+            x[is_tested] for x in (row, column, below, above, degrees)
+        )
         difference = values[row] - values[column]
         # Only the side towards no difference matters for a test.
-        error = np.where(difference > 0, errors.below, errors.above)
-        degrees = np.maximum(errors.degrees, 1.0)
+        error = np.where(difference > 0, below, above)
+        degrees = np.maximum(degrees, 1.0)
         p_values = holm(2 * scipy.special.stdtr(degrees, -np.abs(difference) / error))
         level = (1 - confidence) / (2 * max(len(row), 1))  # Bonferroni
         student = -scipy.special.stdtrit(degrees, level)
 
         # (k, k): both directions of each pair.
         low, high, p = (np.full((k, k), np.nan) for _ in range(3))
-        low[row, column] = np.maximum(difference - student * errors.below, -widest)
-        high[row, column] = np.minimum(difference + student * errors.above, widest)
+        low[row, column] = np.maximum(difference - student * below, -widest)
+        high[row, column] = np.minimum(difference + student * above, widest)
         low[column, row] = -high[row, column]
         high[column, row] = -low[row, column]
         p[row, column] = p_values
@@ -194,49 +203,8 @@ class Differences:
         return rank, first, last
 
     def letters(self, order: Sequence[int]) -> list[str]:
-        """Return the letters of each system.
-
-        Systems that share a letter do not differ significantly. `order` has the systems from the
-        best to the worst, without systems that have no value; the best system has an ``a``.
-        """
+        """Return letters, which systems share that do not differ significantly."""
         return letters_of(self.larger != 0, order)
-
-
-class PairErrors(NamedTuple):
-    """Standard errors of the difference of each pair, (pairs,); NaN where it is not defined."""
-
-    below: np.ndarray
-    above: np.ndarray
-    degrees: np.ndarray  # degrees of freedom
-
-    @classmethod
-    def from_columns(
-        cls,
-        row: np.ndarray,
-        column: np.ndarray,
-        columns: np.ndarray,
-        drawn: np.ndarray | None,
-        confidence: float,
-    ) -> PairErrors:
-        """Return the errors of system `row` minus system `column`, both (pairs,).
-
-        The other arguments are as for :meth:`Differences.from_columns`.
-        """
-        below, above, degrees = np.empty((3, len(row)))
-        pairs_at_once = max(1, _MOST_VALUES // max(columns.shape[1], 1))
-        for first in range(0, len(row), pairs_at_once):
-            part = slice(first, first + pairs_at_once)
-            i = row[part]
-            j = column[part]
-            differences = columns[i] - columns[j]
-            variance, degrees[part] = jackknife(differences)
-            below[part] = np.sqrt(variance)
-            above[part] = below[part]
-            if drawn is not None:
-                below[part], above[part] = _drawn_errors(
-                    drawn[i] - drawn[j], differences[:, 0], confidence
-                )
-        return cls(below, above, degrees)
 
 
 def _drawn_errors(
@@ -267,13 +235,14 @@ def _drawn_errors(
 def letters_of(differ: np.ndarray, order: Sequence[int]) -> list[str]:
     """Return the letters of each system; two share a letter exactly if they do not `differ`.
 
-    Only the systems in `order` have letters, and the first one has an ``a``. `differ` is symmetric.
+    `differ` is symmetric. `order` has the systems from the best to the worst, without systems that
+    have no value, which have no letter; the best system has an ``a``.
     """
-    sets = letter_sets(differ, order)
     letters = [""] * len(differ)
-    for name, members in zip(_names(len(sets)), sets, strict=True):
-        for i in members:
-            letters[i] += name
+    for i, members in enumerate(letter_sets(differ, order)):
+        letter = string.ascii_letters[i % 52] + (f"{i // 52}" if i >= 52 else "")
+        for system in members:
+            letters[system] += letter
     return letters
 
 
@@ -305,8 +274,3 @@ def letter_sets(differ: np.ndarray, order: Sequence[int]) -> list[tuple[int, ...
         ):
             sets = other_sets
     return [tuple(sorted(x, key=position.__getitem__)) for x in sets]
-
-
-def _names(number: int) -> list[str]:
-    alphabet = string.ascii_letters
-    return [alphabet[i % 52] + (f"{i // 52}" if i >= 52 else "") for i in range(number)]

@@ -21,6 +21,7 @@ from bioeval.base.random import Stream
 from bioeval.counting.pair_layers import Guided, PairCounts
 from bioeval.counting.people import GenuineAttempts
 from bioeval.kernels.people import add_by_person, sort_by_layer, weigh_pairs
+from bioeval.scores.blocks import Block
 
 #: The most people who are left out one by one; more people are left out in this number of groups.
 GROUPS = 1000
