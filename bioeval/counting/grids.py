@@ -35,15 +35,11 @@ def indices_among(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     return index
 
 
-class Guide(NamedTuple):
-    """The arguments by which the kernel `threshold_of` finds a score among thresholds."""
+def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
+    """Return the arguments by which the kernel `threshold_of` finds a score among thresholds.
 
-    base: float
-    scale: float
-    first: np.ndarray  # int64: the index of the first threshold in each cell, and the end
-
-
-def guide_to(thresholds: np.ndarray) -> Guide:
+    They are base and scale of the cells, and the index of the first threshold in each cell, int64.
+    """
     cells = min(LARGEST_GUIDE, max(LEAST_GUIDE, 1 << (4 * len(thresholds)).bit_length()))
     finite = thresholds[np.isfinite(thresholds)]
     base = float(finite[0]) if len(finite) else 0.0
@@ -56,7 +52,7 @@ def guide_to(thresholds: np.ndarray) -> Guide:
         scale = 0.0
         cell = np.zeros(len(thresholds))
     cell = np.where(cell > 0, np.minimum(cell, cells - 1), 0).astype(np.int64)
-    return Guide(base, scale, np.searchsorted(cell, np.arange(cells + 1)))
+    return base, scale, np.searchsorted(cell, np.arange(cells + 1))
 
 
 # About how many thresholds the default grid has.

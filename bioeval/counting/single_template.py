@@ -134,7 +134,12 @@ class CountSingleTemplates:
         self.grid = Grid(self.thresholds, *guide_to(self.thresholds))
         most_tied = len(scores.gallery_order.subjects) if ties == "expected" else 0
         self.rules = _gauss_legendre_rules(most_tied)
-        self.steps = _steps(int(np.diff(scores.gallery_order.starts).max()))
+        # ``log(1 - 1 / n)`` by the number n of a subject's templates beyond a threshold: one more
+        # template within it adds this to the logarithm of the chance that the subject's template
+        # in the gallery is beyond it; -inf for the last template (n < 2).
+        templates_left = np.arange(int(np.diff(scores.gallery_order.starts).max()) + 1)
+        self.steps = np.full(len(templates_left), -np.inf)
+        self.steps[2:] = np.log1p(-1.0 / templates_left[2:])
 
     def count(self) -> SingleTemplateCounts:
         with threads_for(self.scores):
@@ -202,38 +207,28 @@ class CountSingleTemplates:
         add_chances(counts.within, oneself, np.where(enrolled, MATE, -1))
 
 
-@dataclass
-class SingleShots:
-    """The chance of each rank of a probe's mate, over galleries of one template of each subject.
+def chances_of_shots(scores: Scores, ranks: int, ties: Ties) -> tuple[np.ndarray, np.ndarray]:
+    """Return the chance of each rank of a probe's mate, over galleries of one template a subject.
 
-    - `at_rank` (float64 (m, ranks)): under the policy of ties
-    - `at_ends` (float64 (m, 2, ranks)): under pessimistic and optimistic ties
+    The first array, float64 (m, ranks), is under a policy of ties, the second (m, 2, ranks) under
+    pessimistic and optimistic ties. Each mate of a probe is enrolled with the same chance.
     """
-
-    at_rank: np.ndarray
-    at_ends: np.ndarray
-
-    @classmethod
-    def from_scores(cls, scores: Scores, ranks: int, ties: Ties) -> SingleShots:
-        """Read all rows; each mate of a probe is enrolled with the same chance."""
-        probes_of_scores = scores.shape[0]
-        rules = _gauss_legendre_rules(len(scores.gallery_order.subjects))
-        shots = cls(
-            np.zeros((probes_of_scores, ranks)), np.zeros((probes_of_scores, len(ENDS), ranks))
-        )
-        with threads_for(scores):
-            for block in blocks_of(scores, reported=False):
-                for batch in batches_of(scores, block, ranks, 0):
-                    probe = block.probes[batch.rows][batch.row_of_mate]
-                    ranks_of_mates = batch.unwritten_ranks(ranks)
-                    batch.rank(ties, rules, ranks_of_mates)
-                    has_ties = ranks_of_mates.tied.any()
-                    np.add.at(shots.at_rank, probe, ranks_of_mates.chance)
-                    for end, ties_at_end in enumerate(ENDS):
-                        if has_ties:
-                            batch.rank(ties_at_end, rules, ranks_of_mates)
-                        np.add.at(shots.at_ends[:, end], probe, ranks_of_mates.chance)
-        return shots
+    rules = _gauss_legendre_rules(len(scores.gallery_order.subjects))
+    at_rank = np.zeros((scores.shape[0], ranks))
+    at_ends = np.zeros((scores.shape[0], len(ENDS), ranks))
+    with threads_for(scores):
+        for block in blocks_of(scores, reported=False):
+            for batch in batches_of(scores, block, ranks, 0):
+                probe = block.probes[batch.rows][batch.row_of_mate]
+                ranks_of_mates = batch.unwritten_ranks(ranks)
+                batch.rank(ties, rules, ranks_of_mates)
+                has_ties = ranks_of_mates.tied.any()
+                np.add.at(at_rank, probe, ranks_of_mates.chance)
+                for end, ties_at_end in enumerate(ENDS):
+                    if has_ties:
+                        batch.rank(ties_at_end, rules, ranks_of_mates)
+                    np.add.at(at_ends[:, end], probe, ranks_of_mates.chance)
+    return at_rank, at_ends
 
 
 class ProbeBatch(NamedTuple):
@@ -262,7 +257,16 @@ def batches_of(scores: Scores, block: Block, ranks: int, thresholds: int) -> Ite
     """Yield the probes of a block in batches, for so many ranks and thresholds."""
     gallery = scores.gallery_order
     mates = gallery.mate_stop[block.probes] - gallery.mate_start[block.probes]
-    for first, stop in _row_ranges(mates, ranks, thresholds):
+    # The first row of each batch, and the end.
+    bounds = [0]
+    chances = 0
+    for row, mates_of_row in enumerate(mates.tolist()):
+        needed = mates_of_row * ranks + 3 * thresholds
+        if row > bounds[-1] and chances + needed > TILE_CHANCES:
+            bounds.append(row)
+            chances = 0
+        chances += needed
+    for first, stop in itertools.pairwise([*bounds, len(mates)]):
         rows = slice(first, stop)
         values = block.values[rows].astype(np.float64, copy=False)
         group = gallery.probe_group[block.probes[rows]]
@@ -270,19 +274,6 @@ def batches_of(scores: Scores, block: Block, ranks: int, thresholds: int) -> Ite
         usable = np.add.reduceat(~np.isnan(values), starts[:-1], axis=1, dtype=np.int64)
         grouped = kernel.GroupedBlock(values, block.candidates, starts, group)
         yield ProbeBatch(rows, grouped, usable, mates[rows])
-
-
-def _row_ranges(mates: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int, int]]:
-    low = 0
-    chances = 0
-    for row, mates_of_row in enumerate(mates):
-        needed = int(mates_of_row) * ranks + 3 * thresholds
-        if row > low and chances + needed > TILE_CHANCES:
-            yield low, row
-            low = row
-            chances = 0
-        chances += needed
-    yield low, len(mates)
 
 
 @lru_cache(maxsize=8)
@@ -306,15 +297,3 @@ def _gauss_legendre_rules(subjects: int) -> kernel.Rules:
         nodes[low:high] = (roots + 1.0) / 2.0
         weights[low:high] = root_weights / root_weights.sum()
     return kernel.Rules(np.array(sizes), starts, nodes, weights)
-
-
-def _steps(largest: int) -> np.ndarray:
-    """Return ``log(1 - 1 / n)`` by the number n of a subject's templates beyond a threshold.
-
-    One more template within the threshold adds this number to the logarithm of the chance that the
-    subject's template in the gallery is beyond it; -inf for the last template (n < 2).
-    """
-    templates_left = np.arange(largest + 1)
-    steps = np.full(largest + 1, -np.inf)
-    steps[2:] = np.log1p(-1.0 / templates_left[2:])
-    return steps

@@ -271,13 +271,12 @@ class Verified:
         is_own = self.scores.gallery_order.probe_group[claims.probe] == claims.group
         self.attempts = Attempts.with_failures(scores[is_own[claim]], scores[~is_own[claim]])
         if (needed := order_of(rule)) > 1:
-            lost = np.setdiff1d(attempts_of_claims(self.scores, "best", claims).claim, claim)
+            lost = np.setdiff1d(attempts_of_claims(self.scores, "best", claims)[1], claim)
             lost_genuine = int(np.count_nonzero(is_own[lost]))
             self.about = self.about.without_claims(lost_genuine, len(lost) - lost_genuine, needed)
         if self.not_enrolled is not None:
-            self.unenrolled = np.sort(
-                attempts_of_claims(self.scores, rule, self.not_enrolled).scores
-            )
+            scores, _ = attempts_of_claims(self.scores, rule, self.not_enrolled)
+            self.unenrolled = np.sort(scores)
 
     @cached_property
     def curve(self) -> tuple[np.ndarray, np.ndarray]:
@@ -407,19 +406,14 @@ def verify(scores: Scores, use: Use | None = None, **options: Any) -> Verified:
     return verified
 
 
-class ClaimAttempts(NamedTuple):
-    """The attempts of listed claims."""
-
-    scores: np.ndarray  # (k,): NaN for a failed attempt
-    claim: np.ndarray  # int64 (k,): the claim of each attempt
-
-
-def attempts_of_claims(scores: Scores, fusion: str | None, claims: Claims) -> ClaimAttempts:
-    """Return the attempts of listed claims.
+def attempts_of_claims(
+    scores: Scores, fusion: str | None, claims: Claims
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the score of each attempt of listed claims, NaN if it failed, and its claim (int64).
 
     Each template of the claimed person makes one attempt, unless templates are fused.
     """
-    attempts = [ClaimAttempts(np.empty(0), np.empty(0, dtype=np.int64))]
+    attempts = [(np.empty(0), np.empty(0, dtype=np.int64))]
     with threads_for(scores):
         for block in blocks_of(scores):
             rows = block.order, block.order + len(block.values)
@@ -437,5 +431,6 @@ def attempts_of_claims(scores: Scores, fusion: str | None, claims: Claims) -> Cl
             is_attempt = ~np.isnan(distance)
             distance = distance[is_attempt]
             distance = scored(distance) if claimed.rejected else distance
-            attempts.append(ClaimAttempts(distance, claim[is_attempt]))
-    return ClaimAttempts(*map(np.concatenate, zip(*attempts, strict=True)))
+            attempts.append((distance, claim[is_attempt]))
+    distances, claims_of_attempts = map(np.concatenate, zip(*attempts, strict=True))
+    return distances, claims_of_attempts

@@ -20,7 +20,7 @@ from bioeval.base.errors import Message, ProtocolError, counted
 from bioeval.counting.mate_ranks import MatchLists, MateRanks, Within
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.searches import RankFacts
-from bioeval.counting.single_template import SingleShots
+from bioeval.counting.single_template import chances_of_shots
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.ties import ENDS, place_weights, tied_ahead
 from bioeval.protocol.fields import ApForm, PlainTies, PrecisionOver, RankKOver, Ties
@@ -373,7 +373,8 @@ class ReidCounts:
     matches: MatchLists  # matches in the lists of average precision and INP
     #: In the lists of the CMC: the same, unless the convention removes other entries for the CMC.
     cmc_matches: MatchLists
-    shots: SingleShots | None = None  # CMC over galleries of one match of each identity
+    #: Chances of the CMC over galleries of one match of each identity, from `chances_of_shots`.
+    shots: tuple[np.ndarray, np.ndarray] | None = None
     identities: RankFacts | None = None  # rank of the best match among identities, not templates
     thresholds: np.ndarray | None = None  # float64 (t,): increasing distances
     #: int64 (m, t): entries of the list of `matches` within each threshold.
@@ -408,7 +409,7 @@ class ReidCounts:
             fields["identities"] = further.pop(0)
         if rules.cmc == "single-gallery-shot":
             single = candidates.without_removed(rules.removed, by_label=True)
-            fields["shots"] = SingleShots.from_scores(single, rules.max_rank, rules.ties)
+            fields["shots"] = chances_of_shots(single, rules.max_rank, rules.ties)
         return cls(
             candidates=candidates,
             matches=matches,
@@ -623,7 +624,11 @@ class ReidCounts:
         matches, rules = self.cmc_matches, self.candidates.rules
         in_means = self.in_means(matches)
         if self.shots is not None:
-            return MatchCurve(in_means, *self._chances_of_shots(self.shots, ties))
+            # All ranks of the match of each query, weighted by their probabilities.
+            at_rank, at_ends = self.shots
+            chances = at_rank if ties == rules.ties else at_ends[:, ENDS.index(ties)]
+            query, index = np.indices((len(matches.counts), rules.max_rank)).reshape(2, -1)
+            return MatchCurve(in_means, *Places(query, 1 + index, chances.reshape(-1)))
         if self.identities is not None:
             query = np.flatnonzero(self.cmc_matches.counts)
             closer = self.identities.closer[query]
@@ -639,16 +644,6 @@ class ReidCounts:
             return MatchCurve(in_means, *Places(query, rank, np.ones(len(closer))))
         places_of = places_among_non_matches if rules.cmc == "allshots" else places_of_first_match
         return MatchCurve(in_means, *places_of(matches, ties))
-
-    def _chances_of_shots(self, shots: SingleShots, ties: Ties) -> Places:
-        """Return all ranks of the match of each query, weighted by their probabilities."""
-        rules = self.candidates.rules
-        chances = shots.at_rank
-        if ties != rules.ties:
-            chances = shots.at_ends[:, ENDS.index(ties)]
-        shape = len(self.cmc_matches.counts), rules.max_rank
-        query, index = np.indices(shape).reshape(2, -1)
-        return Places(query, 1 + index, chances.reshape(-1))
 
     def _tie_messages(self) -> Iterator[Message]:
         matches, rules = self.matches, self.candidates.rules
