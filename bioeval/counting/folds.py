@@ -24,7 +24,7 @@ from bioeval.counting.parts import PairParts, Parts, RowParts, TileParts
 from bioeval.counting.reduce import Reducer
 from bioeval.counting.sorted_scores import PartlyListed, SortedScores
 from bioeval.counting.threshold_rules import PointsWanted, Rule, cells_of
-from bioeval.kernels import folds as kernel
+from bioeval.kernels import verification as kernel
 from bioeval.scores.blocks import Block
 from bioeval.scores.distances import scored
 

@@ -93,8 +93,7 @@ from bioeval.stats.aggregate import attrs_of_interval
 from bioeval.stats.error_curves import curve_measures
 from bioeval.stats.jackknife import student
 from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
-from bioeval.stats.search_attempts import FEWEST
-from bioeval.stats.search_columns import SearchColumns
+from bioeval.stats.search_columns import FEWEST, SearchColumns
 from bioeval.stats.simultaneous import Differences, discordant, holm, least_discordant
 from bioeval.stats.verification import VerificationColumns
 from bioeval.stats.weighted_sums import ratio
