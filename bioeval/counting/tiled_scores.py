@@ -117,21 +117,20 @@ class TiledScores:
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        state.pop("tiles", None)  # made again where they are needed
+        state.pop("_padded_sides", None)  # made again where they are needed
         state["kept"] = {}
         return state
 
     @cached_property
-    def tiles(self) -> EmbeddingTiles:
-        """The tiles by rows of the embeddings, in place of rows and columns of the scores."""
+    def _padded_sides(self) -> tuple[_PaddedSide, _PaddedSide]:
+        """The embeddings of the rows and of the columns."""
         cells = self.scores.cells
-        row = composed(cells.rows, self.row_at_position)
-        column = composed(cells.columns, self.column_at_position)
-        rows, columns = (
-            TemplateTiles(embedding, side.starts, side.subjects, side.layers)
-            for embedding, side in ((row, self.rows), (column, self.columns))
-        )
-        return EmbeddingTiles(self.source, rows, columns, self.symmetric)
+        rows = composed(cells.rows, self.row_at_position)
+        probes = _PaddedSide(self.source, 0, rows, self.rows.starts)
+        if self.symmetric:
+            return probes, probes
+        columns = composed(cells.columns, self.column_at_position)
+        return probes, _PaddedSide(self.source, 1, columns, self.columns.starts)
 
     def for_each_tile(
         self,
@@ -149,23 +148,60 @@ class TiledScores:
         kept_tile = self.kept.get if keep else self.kept.pop
 
         def compute(turns: Iterator[int]) -> None:
-            buffer = np.empty(self.tiles.size, dtype=self.source.dtype)
+            largest = max(self._padded_sides[0].sizes) * max(self._padded_sides[1].sizes)
+            buffer = np.empty(largest, dtype=self.source.dtype)
             visit = make_visitor()
             for turn in turns:
                 i, j = tiles[turn]
                 tile = kept_tile((i, j), None)
-                visit(turn, i, j, self.tiles.compute(i, j, buffer) if tile is None else tile)
+                visit(turn, i, j, self.compute(i, j, buffer) if tile is None else tile)
                 if progress and threading.get_ident() == caller:
                     report_rows(self.shape[0] * turn // len(tiles), self.scores.shape[0])
 
         if tiles:
-            _ = self.tiles  # cached before threads use it
+            _ = self._padded_sides  # cached before threads use them
             on_all_threads(compute, len(tiles))
         if progress:
             report_rows(self.scores.shape[0], self.scores.shape[0])
 
     def tiles_of(self, bands: range) -> list[tuple[int, int]]:
-        return [(i, j) for i in bands for j in self.tiles.of_band(i)]
+        """Return the tiles ``(i, j)`` that are computed in bands `i` of the rows.
+
+        If both sides are one set, band `i` has the tiles ``i, i + 1, ...`` up to half way round, so
+        that each pair of bands has one tile, and all bands have about as much work.
+        """
+        count = len(self.columns)
+        if not self.symmetric:
+            return [(i, j) for i in bands for j in range(count)]
+        tiles = []
+        for i in bands:
+            # If their number is even, the bands of the first half have the tile half way round.
+            tiles_of_band = count // 2 + 1 - (count % 2 == 0 and 2 * i >= count)
+            tiles += [(i, (i + step) % count) for step in range(tiles_of_band)]
+        return tiles
+
+    def compute(self, i: int, j: int, buffer: np.ndarray) -> np.ndarray:
+        """Return the distances of a tile, padded with NaN, in the memory of `buffer`."""
+        source = self.source
+        rows, columns = self._padded_sides
+        shape = (rows.sizes[i], columns.sizes[j])
+        tile = buffer[: shape[0] * shape[1]].reshape(shape)
+        if source.metric in ("cosine", "l2"):
+            (row, row_vectors), (column, column_vectors) = rows[i], columns[j]
+            np.matmul(row_vectors, column_vectors.T, out=tile)
+            is_cosine = source.metric == "cosine"
+            finish_euclidean.on_one_thread(tile, 0, row, column, source.near_share, is_cosine)
+            if source.scale != 1.0:
+                tile[...] = source.unscaled(tile)
+            return tile
+        probe = source.sides[0][rows.order[self.rows[i]]]
+        gallery = source.sides[1][columns.order[self.columns[j]]]
+        tile[...] = np.nan
+        tile[: len(probe.vectors), : len(gallery.vectors)] = source.distances(
+            probe, gallery, str(source.metric), np.empty_like(buffer)
+        )
+        tile += 0.0  # -0.0 becomes 0.0
+        return tile
 
     def bands(self, number: int) -> list[range]:
         """Return the bands of rows in about `number` parts."""
@@ -319,9 +355,6 @@ class TemplateTiles:
     def __getitem__(self, tile: int) -> slice:
         return slice(int(self.starts[tile]), int(self.starts[tile + 1]))
 
-    def sizes(self) -> np.ndarray:
-        return np.diff(self.starts)
-
 
 def _first_subjects(starts: np.ndarray, largest: int, side_by_side: int) -> list[int]:
     """Return the first subject of each tile, and the end: a tile takes as many subjects as fit."""
@@ -336,74 +369,16 @@ def _first_subjects(starts: np.ndarray, largest: int, side_by_side: int) -> list
     return first_subjects
 
 
-class EmbeddingTiles:
-    """Computes the distances of embeddings in tiles.
-
-    - `rows`, `columns` (TemplateTiles): the tiles of the probes and of the gallery
-    - `symmetric`: whether both sides are one set, so that each pair of groups has one tile
-    """
-
-    def __init__(
-        self, source: EmbeddingSource, rows: TemplateTiles, columns: TemplateTiles, symmetric: bool
-    ):
-        self.source = source
-        self.rows = rows
-        self.columns = columns
-        self.symmetric = symmetric
-        self._probe = _PaddedSide(source, 0, rows)
-        self._gallery = self._probe if symmetric else _PaddedSide(source, 1, columns)
-
-    def of_band(self, i: int) -> Iterator[int]:
-        """Yield the number `j` of each tile ``(i, j)`` that is computed in band `i` of the rows.
-
-        If both sides are one set, band `i` has the tiles ``i, i + 1, ...`` up to half way round, so
-        that each pair of bands has one tile, and all bands have about as much work.
-        """
-        count = len(self.columns)
-        if not self.symmetric:
-            yield from range(count)
-            return
-        tiles_of_band = count // 2 + 1
-        if count % 2 == 0 and 2 * i >= count:  # the bands before have the tile half way round
-            tiles_of_band -= 1
-        for step in range(tiles_of_band):
-            yield (i + step) % count
-
-    @property
-    def size(self) -> int:
-        """The number of distances of the largest tile, with the padding."""
-        return max(self._probe.sizes) * max(self._gallery.sizes)
-
-    def compute(self, i: int, j: int, buffer: np.ndarray) -> np.ndarray:
-        """Return the distances of a tile, padded with NaN, in the memory of `buffer`."""
-        source = self.source
-        shape = (self._probe.sizes[i], self._gallery.sizes[j])
-        tile = buffer[: shape[0] * shape[1]].reshape(shape)
-        if source.metric in ("cosine", "l2"):
-            (rows, row_vectors), (columns, column_vectors) = self._probe[i], self._gallery[j]
-            np.matmul(row_vectors, column_vectors.T, out=tile)
-            is_cosine = source.metric == "cosine"
-            finish_euclidean.on_one_thread(tile, 0, rows, columns, source.near_share, is_cosine)
-            if source.scale != 1.0:
-                tile[...] = source.unscaled(tile)
-            return tile
-        probe = source.sides[0][self.rows.order[self.rows[i]]]
-        gallery = source.sides[1][self.columns.order[self.columns[j]]]
-        tile[...] = np.nan
-        tile[: len(probe.vectors), : len(gallery.vectors)] = source.distances(
-            probe, gallery, str(source.metric), np.empty_like(buffer)
-        )
-        tile += 0.0  # -0.0 becomes 0.0
-        return tile
-
-
 class _PaddedSide:
     """The embeddings of one side in the order of its tiles, each tile padded with zeros."""
 
-    def __init__(self, source: EmbeddingSource, number: int, tiles: TemplateTiles):
+    def __init__(
+        self, source: EmbeddingSource, number: int, order: np.ndarray, tile_starts: np.ndarray
+    ):
         self.side = source.sides[number]
-        self.tiles = tiles
-        self.sizes = [padded(n) for n in tiles.sizes().tolist()]
+        self.order = order  # (n,): the embedding at each place
+        self._tile_starts = tile_starts  # of the places, without padding
+        self.sizes = [padded(n) for n in np.diff(tile_starts).tolist()]
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
 
     @cached_property
@@ -412,14 +387,14 @@ class _PaddedSide:
         side = self.side
         total = self.starts[-1]
         # (n,): the place of each template in the padded tiles.
-        place = np.repeat(self.starts[:-1], self.tiles.sizes())
-        place += np.arange(len(place)) - np.repeat(self.tiles.starts[:-1], self.tiles.sizes())
+        shift = np.array(self.starts[:-1]) - self._tile_starts[:-1]
+        place = np.arange(len(self.order)) + np.repeat(shift, np.diff(self._tile_starts))
         vectors = np.zeros((total, side.vectors.shape[1]), dtype=side.vectors.dtype)
-        vectors[place] = side.vectors[self.tiles.order]
+        vectors[place] = side.vectors[self.order]
         squared = np.full(total, np.nan, dtype=side.squared.dtype)
-        squared[place] = side.squared[self.tiles.order]
+        squared[place] = side.squared[self.order]
         rows = np.zeros(total, dtype=np.int64)
-        rows[place] = self.tiles.order
+        rows[place] = self.order
         return vectors, squared, rows
 
     def __getitem__(self, tile: int) -> tuple[Embeddings, np.ndarray]:
