@@ -156,21 +156,6 @@ class FoldTables:
         return numbers[0], int(numbers[1])
 
 
-class PartCounts(NamedTuple):
-    """A part after the first pass: its genuine scores, and its impostor scores by cell."""
-
-    genuine_cells: np.ndarray  # int64 (k,): the cell of each genuine score, increasing
-    missed: int  # genuine attempts that failed
-    impostors: np.ndarray  # int64 (cells,): impostor scores in each cell
-    failed: int  # impostor attempts that failed
-
-
-def indices_in_cells(kept: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Return the indices of the increasing `cells` (k,) that are among the cells `kept`."""
-    low, high = (cells.searchsorted(kept, x) for x in ("left", "right"))
-    return np.concatenate([kept[:0], *map(np.arange, low, high)])
-
-
 # The largest and the smallest number of cells of a table, and the number of its entries.
 MOST_CELLS = 1 << 12
 LEAST_CELLS = 1 << 8
@@ -353,12 +338,33 @@ class FoldAttempts(Reducer):
             return False
         self.counting = False
         self.tables.counts[..., -1] = 0  # NaN
-        self.counts_of_parts = self._count_parts()
+        distances = self.genuine.distances
+        genuine_cells = self.cells.cells_of(scored(distances) if self.rejected else distances)
+        number = len(self._without_failed(distances).scores)  # failures are at the end
+        #: For each division, by part: its impostor scores in each cell, and how many failed.
+        self.impostors_of_parts: list[dict[Subset, tuple[np.ndarray, int]]] = []
         #: For each tuple of parts, the cells in which its threshold may be.
-        self.cells_with_thresholds = [
-            [self._cells_with_thresholds(counts[subsets[0]]) for subsets in parts]
-            for counts, parts in zip(self.counts_of_parts, self.parts, strict=True)
-        ]
+        self.cells_with_thresholds: list[list[np.ndarray]] = []
+        for division, parts in enumerate(self.parts):
+            subsets_of_division = {part for subsets in parts for part in subsets}
+            impostors = {x: self.tables.in_part(division, x) for x in subsets_of_division}
+            self.impostors_of_parts.append(impostors)
+            self.cells_with_thresholds.append([])
+            for subsets in parts:
+                is_in_part = self.genuine.is_in_part(division, subsets[0])
+                missed = int(np.count_nonzero(is_in_part[number:]))
+                by_cell, failed = impostors[subsets[0]]
+                filled = np.flatnonzero(by_cell)
+                attempts = AttemptsOfParts.of_cells(
+                    genuine_cells[:number][is_in_part[:number]], filled, by_cell[filled],
+                    missed, failed,
+                )  # fmt: skip
+                cells = [
+                    [self._cell_of(x.values[0])] if x.name == "fixed" else cells_of(x, attempts)
+                    for x in self.rules
+                ]
+                with_threshold = np.unique(np.concatenate(cells).astype(np.int64))
+                self.cells_with_thresholds[division].append(with_threshold)
         was_kept = self.wanted
         is_needed = np.zeros_like(was_kept)
         for cells_of_division in self.cells_with_thresholds:
@@ -367,32 +373,6 @@ class FoldAttempts(Reducer):
         self.kept = [x.select(is_needed[self.cells.cells_of(x.distances)]) for x in self.kept]
         self.wanted = is_needed & ~was_kept
         return bool(self.wanted.any())
-
-    def _count_parts(self) -> list[dict[Subset, PartCounts]]:
-        distances = self.genuine.distances
-        cells = self.cells.cells_of(scored(distances) if self.rejected else distances)
-        number = len(self._without_failed(distances).scores)  # failures are at the end
-        counts_of_parts: list[dict[Subset, PartCounts]] = []
-        for division, parts in enumerate(self.parts):
-            counts_of_parts.append({})
-            for part in {part for subsets in parts for part in subsets}:
-                is_in_part = self.genuine.is_in_part(division, part)
-                missed = int(np.count_nonzero(is_in_part[number:]))
-                genuine_cells = cells[:number][is_in_part[:number]]
-                impostors = self.tables.in_part(division, part)
-                counts_of_parts[division][part] = PartCounts(genuine_cells, missed, *impostors)
-        return counts_of_parts
-
-    def _cells_with_thresholds(self, part: PartCounts) -> np.ndarray:
-        filled = np.flatnonzero(part.impostors)
-        attempts = AttemptsOfParts.of_cells(
-            part.genuine_cells, filled, part.impostors[filled], part.missed, part.failed
-        )
-        cells = [
-            [self._cell_of(x.values[0])] if x.name == "fixed" else cells_of(x, attempts)
-            for x in self.rules
-        ]
-        return np.unique(np.concatenate(cells).astype(np.int64))
 
     def _without_failed(self, distances: np.ndarray) -> GenuineScores:
         if not self.rejected:
@@ -464,13 +444,13 @@ class FoldAttempts(Reducer):
                 listed.append(k * codes + self.impostor_code[is_scored])
                 failed[1, k] = np.count_nonzero(is_failed)
                 continue
-            counts = self.counts_of_parts[division][part]
-            failed[1, k] = counts.failed
+            by_cell, failed[1, k] = self.impostors_of_parts[division][part]
             kept_cells = self.cells_with_thresholds[division][index]
-            kept = indices_in_cells(kept_cells, cells)
+            ends = (cells.searchsorted(kept_cells, side) for side in ("left", "right"))
+            kept = np.concatenate([kept_cells[:0], *map(np.arange, *ends)])
             kept = kept[self.impostor.of_division(division, kept).is_in_part(0, part)]
             listed.append(k * codes + self.impostor_code[kept])
-            number_by_cell = counts.impostors.copy()
+            number_by_cell = by_cell.copy()
             number_by_cell[kept_cells] = 0
             filled = np.flatnonzero(number_by_cell)
             unlisted.append(k * codes + self.code_below_cell[filled])

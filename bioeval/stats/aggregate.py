@@ -131,22 +131,16 @@ def aggregate(
     if isinstance(results, xr.DataTree):
         if results.attrs.get("result_type") == "threshold-study":
             raise DataError('`results` is a threshold study; expected its folds, study["folds"]')
-        return _aggregated_tree(results, dims, levels, interval)
+        datasets: dict[str, xr.Dataset] = {}
+        for path, node in results.subtree_with_keys:
+            datasets["" if path == "." else path] = node.to_dataset(inherit=False)
+        _require_dims([*datasets.values()], dims)
+        for path, dataset in datasets.items():
+            if {*dims} <= {*dataset.dims}:
+                datasets[path] = _Aggregation(dataset, dims, levels, interval).dataset()
+        return tree_of(datasets)
     _require_dims([results], dims)
     return _Aggregation(results, dims, levels, interval).dataset()
-
-
-def _aggregated_tree(
-    tree: xr.DataTree, over: tuple[str, ...], levels: np.ndarray, interval: IntervalMethod | None
-) -> xr.DataTree:
-    datasets: dict[str, xr.Dataset] = {}
-    for path, node in tree.subtree_with_keys:
-        datasets["" if path == "." else path] = node.to_dataset(inherit=False)
-    _require_dims([*datasets.values()], over)
-    for path, dataset in datasets.items():
-        if {*over} <= {*dataset.dims}:
-            datasets[path] = _Aggregation(dataset, over, levels, interval).dataset()
-    return tree_of(datasets)
 
 
 def _require_dims(datasets: Sequence[xr.Dataset], over: Sequence[str]) -> None:
@@ -170,41 +164,58 @@ class _Aggregation:
     interval: IntervalMethod | None
 
     def dataset(self) -> xr.Dataset:
-        interval = self._interval_in_use()
-        labels = self._labels()
+        attrs = self.results.attrs
+        interval = self.interval
+        method = attrs.get("interval_method")
+        # Selected variables, or a part of the data, may lack the sizes that the interval needs.
+        is_possible = method != "nadeau-bengio" or self._has_sizes_of_parts()
+        if interval is None and method in REPEATED_INTERVALS and is_possible:
+            interval = IntervalMethod(method, float(attrs["confidence"]))
+        labels = ["mean", "sd", "se", "median", *(f"q{level:g}" for level in self.levels)]
+        labels += ["pooled", "number"]
+        if self._has_repeats():
+            labels += ["repeats_mean", "repeats_sd"]
         variables: dict[Hashable, VariableParts | xr.Variable] = {}
         limits: dict[Hashable, VariableParts] = {}
-        for name, array in self.results.data_vars.items():
+        for key, array in self.results.data_vars.items():
+            name = str(key)
+            is_limit = _ends_as_limit(name) and _without_end(name) in self.results
             if not {*self.over} & {*array.dims}:
                 variables[name] = array.variable
-            elif array.dtype.kind not in "biuf" or self._is_limit(str(name)):
+            elif array.dtype.kind not in "biuf" or is_limit:
                 continue
-            elif str(name).endswith(SUPPORTED):
-                if str(name).removesuffix(SUPPORTED) in self.results:
+            elif name.endswith(SUPPORTED):
+                if name.removesuffix(SUPPORTED) in self.results:
                     variables[name] = self._support_of_average(array)
             else:
-                statistics = self._statistics(str(name), array)
+                statistics = self._statistics(name, array)
                 variables[name] = self._stacked(statistics, labels, array)
                 has_limits = array.attrs.get("units", "") in _UNITS_WITH_LIMITS
-                if interval is not None and has_limits and not _ends_as_limit(str(name)):
-                    limits |= self._limits(str(name), array, statistics, interval)
-        attrs = {k: x for k, x in self.results.attrs.items() if k not in _INTERVAL_ATTRS}
+                if interval is not None and has_limits and not _ends_as_limit(name):
+                    limits |= self._limits(name, array, statistics, interval)
+        attrs = {k: x for k, x in attrs.items() if k not in _INTERVAL_ATTRS}
         attrs["aggregated_over"] = " ".join(self.over)
         if "partition" in self.over:
             attrs["partitions"] = self.results.sizes["partition"]
         if interval is not None:
             attrs |= attrs_of_interval(interval)
         averaged = unchecked(variables | limits).variables
-        return xr.Dataset(averaged, self._coordinates(labels), attrs)
-
-    def _is_limit(self, name: str) -> bool:
-        return _ends_as_limit(name) and _without_end(name) in self.results
+        _, statistic = indexed("statistic", labels, COORDINATES["statistic"].attrs)
+        coordinates: dict[Hashable, Any] = {"statistic": statistic}
+        for key, coordinate in self.results.coords.items():
+            if not {*self.over} & {*coordinate.dims}:
+                coordinates[key] = coordinate.variable
+        return xr.Dataset(averaged, coordinates, attrs)
 
     def _statistics(self, name: str, array: xr.DataArray) -> dict[str, np.ndarray]:
         statistics = _statistics(self._in_front(array.dims, array.values), self.levels)
         statistics["pooled"] = np.asarray(self._pooled(name))
         if self._has_repeats() and {"repeat", "fold"} <= {*array.dims}:
-            statistics |= _of_repeats(array, self.over, self._inner(array))
+            within_repeat = [dim for dim in self.over if dim != "repeat" and dim in array.dims]
+            means = array.mean(within_repeat).transpose("repeat", *self._inner(array)).values
+            of_repeats = _statistics(means, np.empty(0))
+            statistics["repeats_mean"] = of_repeats["mean"]
+            statistics["repeats_sd"] = of_repeats["sd"]
         return statistics
 
     def _stacked(
@@ -216,35 +227,11 @@ class _Aggregation:
         dims = "statistic", *self._inner(array)
         return dims, np.stack(values), array.attrs
 
-    def _coordinates(self, labels: Sequence[str]) -> dict[Hashable, Any]:
-        _, statistic = indexed("statistic", labels, COORDINATES["statistic"].attrs)
-        coordinates: dict[Hashable, Any] = {"statistic": statistic}
-        for name, coordinate in self.results.coords.items():
-            if not {*self.over} & {*coordinate.dims}:
-                coordinates[name] = coordinate.variable
-        return coordinates
-
     def _inner(self, array: xr.DataArray) -> list[str]:
         return [str(dim) for dim in array.dims if dim not in self.over]
 
-    def _interval_in_use(self) -> IntervalMethod | None:
-        attrs = self.results.attrs
-        method = attrs.get("interval_method")
-        # Selected variables, or a part of the data, may lack the sizes that the interval needs.
-        is_possible = method != "nadeau-bengio" or self._has_sizes_of_parts()
-        if self.interval is None and method in REPEATED_INTERVALS and is_possible:
-            return IntervalMethod(attrs["interval_method"], float(attrs["confidence"]))
-        return self.interval
-
     def _has_sizes_of_parts(self) -> bool:
         return "subjects" in self.results and "part" in self.results["subjects"].dims
-
-    def _labels(self) -> list[str]:
-        labels = ["mean", "sd", "se", "median", *(f"q{level:g}" for level in self.levels)]
-        labels += ["pooled", "number"]
-        if self._has_repeats():
-            labels += ["repeats_mean", "repeats_sd"]
-        return labels
 
     def _has_repeats(self) -> bool:
         sizes = self.results.sizes
@@ -403,15 +390,6 @@ def _quantiles(
             between = low + (high - low) * (position - below)
         quantiles.append(np.where(low == high, low, between))
     return quantiles
-
-
-def _of_repeats(
-    array: xr.DataArray, over: Sequence[str], inner: Sequence[str]
-) -> dict[str, np.ndarray]:
-    within_repeat = [dim for dim in over if dim != "repeat" and dim in array.dims]
-    means = array.mean(within_repeat).transpose("repeat", *inner).values
-    statistics = _statistics(means, np.empty(0))
-    return {"repeats_mean": statistics["mean"], "repeats_sd": statistics["sd"]}
 
 
 def attrs_of_interval(interval: IntervalMethod) -> dict[str, str | float]:
