@@ -359,11 +359,11 @@ class FoldAttempts(Reducer):
                     genuine_cells[:number][is_in_part[:number]], filled, by_cell[filled],
                     missed, failed,
                 )  # fmt: skip
-                cells = [
+                of_rules = [
                     [self._cell_of(x.values[0])] if x.name == "fixed" else cells_of(x, attempts)
                     for x in self.rules
                 ]
-                with_threshold = np.unique(np.concatenate(cells).astype(np.int64))
+                with_threshold = np.unique(np.concatenate(of_rules).astype(np.int64))
                 self.cells_with_thresholds[division].append(with_threshold)
         was_kept = self.wanted
         is_needed = np.zeros_like(was_kept)

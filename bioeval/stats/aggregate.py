@@ -131,16 +131,22 @@ def aggregate(
     if isinstance(results, xr.DataTree):
         if results.attrs.get("result_type") == "threshold-study":
             raise DataError('`results` is a threshold study; expected its folds, study["folds"]')
-        datasets: dict[str, xr.Dataset] = {}
-        for path, node in results.subtree_with_keys:
-            datasets["" if path == "." else path] = node.to_dataset(inherit=False)
-        _require_dims([*datasets.values()], dims)
-        for path, dataset in datasets.items():
-            if {*dims} <= {*dataset.dims}:
-                datasets[path] = _Aggregation(dataset, dims, levels, interval).dataset()
-        return tree_of(datasets)
+        return _aggregated_tree(results, dims, levels, interval)
     _require_dims([results], dims)
     return _Aggregation(results, dims, levels, interval).dataset()
+
+
+def _aggregated_tree(
+    tree: xr.DataTree, over: tuple[str, ...], levels: np.ndarray, interval: IntervalMethod | None
+) -> xr.DataTree:
+    datasets: dict[str, xr.Dataset] = {}
+    for path, node in tree.subtree_with_keys:
+        datasets["" if path == "." else path] = node.to_dataset(inherit=False)
+    _require_dims([*datasets.values()], over)
+    for path, dataset in datasets.items():
+        if {*over} <= {*dataset.dims}:
+            datasets[path] = _Aggregation(dataset, over, levels, interval).dataset()
+    return tree_of(datasets)
 
 
 def _require_dims(datasets: Sequence[xr.Dataset], over: Sequence[str]) -> None:

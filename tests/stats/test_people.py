@@ -357,17 +357,24 @@ def test_what_cannot_be_estimated_is_not_promised(people):
     assert promise["far_high"] >= 1 - 0.05 ** (1 / pairs) - 1e-12
 
 
-@pytest.mark.parametrize("unit", ["template", "subject"])
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("unit", ["template", "subject", "session"])
 @pytest.mark.parametrize("ties", ["pessimistic", "expected"])
-def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, ties):
-    scores = crowd(steps=8)
-    options = {"rank_unit": unit, "ties": ties}
+def test_limits_of_searches_are_those_of_galleries_without_each(unit, ties):
+    """Without each person, of ranks among templates and subjects; or without each session."""
+    scores = in_sessions(steps=8)
+    interval = SESSIONS if unit == "session" else "people"
+    options = {"rank_unit": "subject" if unit == "subject" else "template", "ties": ties}
     grid = np.unique(scores.values)
-    ds = be.open_set(scores, thresholds=grid, interval="people", max_rank=6, **options)
-    closed = be.closed_set(scores, interval="people", max_rank=3, **options)
+    ds = be.open_set(scores, thresholds=grid, interval=interval, max_rank=6, **options)
+    closed = be.closed_set(scores, interval=interval, max_rank=3, **options)
     assert ds.attrs["interval_method"] == "people"
     assert ds.attrs["interval_for"] == closed.attrs["interval_for"] == "new people"
-    without_each = [without_person(scores, a) for a in people_of(scores)]
+    left_out = scores.probe_meta["session"] if unit == "session" else scores.probe_labels
+    without_each = [
+        scores.select(*[np.flatnonzero(left_out != x)] * 2) for x in np.unique(left_out)
+    ]
+    units = len(without_each)
     opened_without = [be.open_set(x, thresholds=grid, **options) for x in without_each]
     ranked = [be.closed_set(x, **options) for x in (scores, *without_each)]
     for name, sides in (("far", 2), ("dir", 1)):
@@ -383,10 +390,10 @@ def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, tie
             limits = naive_limits.curve(
                 places,
                 scores.shape[0],
-                PEOPLE / sides,
+                units / sides,
                 sides,
-                least=PEOPLE / 2,
-                shares=[1 / PEOPLE] * PEOPLE,  # of the searches
+                least=units / 2,
+                shares=[1 / units] * units,  # of the searches
             )
             expected = np.array([limits(x) for x in rate])
             np.testing.assert_allclose(low, expected[:, 0], atol=1e-7)
@@ -395,13 +402,13 @@ def test_limits_of_searches_are_those_of_galleries_without_each_person(unit, tie
         [x.cms.values[min(k, x.sizes["rank"] - 1)] for x in ranked]
         for k in range(ranked[0].sizes["rank"])
     ]
-    limits = naive_limits.curve(places, scores.shape[0], PEOPLE, 1, least=PEOPLE / 2)
+    limits = naive_limits.curve(places, scores.shape[0], units, 1, least=units / 2)
     expected = np.array([limits(x) for x in closed.cms.values])
     np.testing.assert_allclose(closed.cms_low, expected[:, 0], atol=1e-9)
     np.testing.assert_allclose(closed.cms_high, expected[:, 1], atol=1e-9)
-    assert 0 < ds.eer_low < ds.eer < ds.eer_high < 1
+    assert 0 < ds.eer_low < ds.eer < ds.eer_high < 1 or unit == "session"
     low, value, high = (ds[f"dir_at_far{end}"].sel(rank=[1, 5]) for end in ("_low", "", "_high"))
-    assert ((low <= value) & (value <= high)).all()
+    assert ((low <= value) & (value <= high)).all() or unit == "session"
 
 
 def test_where_people_are_drawn_again_the_gallery_stays():
@@ -499,20 +506,15 @@ def test_distinct_pairs_of_people_are_sorted_in_growing_batches(number, most, mo
     assert people.distinct_pairs(probe.values[:0], probe.values[:0], 0).shape == (2, 0)
 
 
-def in_sessions() -> be.Scores:
+def in_sessions(**options: float) -> be.Scores:
     """People in sessions of three."""
-    scores = crowd()
+    scores = crowd(**options)
     session = np.array([f"day {x}" for x in np.arange(36) // 9])
     return be.Scores(
         scores.values,
         scores.probe_labels,
         probe_meta={"session": session, "alone": scores.probe_labels},
     )
-
-
-def without_session(scores: be.Scores, session: str) -> be.Scores:
-    remaining = np.flatnonzero(scores.probe_meta["session"] != session)
-    return scores.select(remaining, remaining)
 
 
 SESSIONS = be.stats.IntervalMethod("people", unit="session")
@@ -524,52 +526,14 @@ def test_sessions_are_left_out_whole():
     sessions = np.unique(scores.probe_meta["session"])
     ds = be.verification(scores, interval=SESSIONS)
     assert ds.attrs["interval_unit"] == "session"
-    values = [float(be.verification(without_session(scores, x)).auc) for x in sessions]
+    remaining = [np.flatnonzero(scores.probe_meta["session"] != x) for x in sessions]
+    values = [float(be.verification(scores.select(x, x)).auc) for x in remaining]
     expected = naive_limits.student([float(ds.auc), *values], len(sessions) / 2)
     at_least = (1 - ds.eer_high.item()) ** 2
     assert ds.auc_low.item() == pytest.approx(max(expected[0], at_least), abs=1e-9)
     assert ds.auc_high.item() == pytest.approx(expected[1], abs=1e-9)
-    closed = be.closed_set(scores, interval=SESSIONS, max_rank=3)
-    others = [be.closed_set(without_session(scores, x)) for x in sessions]
-    places = [
-        [float(x.cms[min(k, x.sizes["rank"] - 1)]) for x in (be.closed_set(scores), *others)]
-        for k in range(be.closed_set(scores).sizes["rank"])
-    ]
-    units = len(sessions)
-    limits = naive_limits.curve(places, scores.shape[0], units, 1, least=units / 2)
-    expected = np.array([limits(x) for x in closed.cms.values])
-    np.testing.assert_allclose(closed.cms_low, expected[:, 0], atol=1e-9)
-    np.testing.assert_allclose(closed.cms_high, expected[:, 1], atol=1e-9)
     message = arguments(ds, "interval-of-few-units")
     assert (message["units"], message["unit"]) == (4, "session")
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("ties", ["pessimistic", "expected"])
-def test_limits_of_searches_are_those_of_galleries_without_each_session(ties):
-    scores = in_sessions()
-    grid = np.unique(scores.values)
-    ds = be.open_set(scores, thresholds=grid, interval=SESSIONS, max_rank=1, ties=ties)
-    sessions = np.unique(scores.probe_meta["session"])
-    others = [
-        be.open_set(without_session(scores, x), thresholds=grid, max_rank=1, ties=ties)
-        for x in sessions
-    ]
-    units = len(sessions)
-    for name, sides in (("far", 2), ("dir", 1)):
-        rates = [np.ravel(x[name].values) for x in (ds, *others)]
-        places = [[x[t] for x in rates] for t in range(len(grid))]
-        limits = naive_limits.curve(
-            places,
-            scores.shape[0],
-            units / sides,
-            sides,
-            least=units / 2,
-            shares=[1 / units] * units,  # of the searches
-        )
-        expected = np.array([limits(x) for x in rates[0]])
-        np.testing.assert_allclose(np.ravel(ds[f"{name}_low"]), expected[:, 0], atol=1e-7)
-        np.testing.assert_allclose(np.ravel(ds[f"{name}_high"]), expected[:, 1], atol=1e-7)
 
 
 @pytest.mark.filterwarnings("ignore")

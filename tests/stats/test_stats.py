@@ -9,7 +9,6 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 from limits import people_drawn
 from named_arguments import raises_about
-from scipy.stats import binomtest
 
 import bioeval as be
 from bioeval import stats
@@ -40,12 +39,6 @@ def test_counts_that_cannot_be_are_refused(bad):
 def test_a_confidence_is_between_0_and_1(bad):
     with raises_about(be.DataError, "confidence"):
         stats.wilson(1, 2, bad)
-
-
-def test_exact_limits_are_0_without_an_error_and_1_without_another_answer():
-    low, high = stats.clopper_pearson([0, 50], 50)
-    assert (low[0], high[1]) == (0, 1)
-    assert 0 < high[0] < low[1] < 1
 
 
 def test_bounds_without_an_error():
@@ -151,23 +144,7 @@ def test_expected_hits_that_exceed_all_searches_by_a_rounding_have_limits(task, 
     assert result[f"{name}_high"].values.max() == 1
 
 
-@pytest.mark.parametrize(("errors", "attempts"), [(0, 7), (3, 100), (5, 9), (12, 12)])
-@pytest.mark.parametrize("method", ["wilson", "exact"])
-def test_limits_of_independent_attempts_are_those_of_scipy(errors, attempts, method):
-    expected = binomtest(errors, attempts).proportion_ci(0.9, method)
-    function = {"wilson": stats.wilson, "exact": stats.clopper_pearson}[method]
-    limits = function(errors, attempts, 0.9)
-    np.testing.assert_allclose(limits, (expected.low, expected.high), rtol=1e-9, atol=1e-15)
-
-
 SIZES = {"test_size": 1, "train_size": 3}
-
-
-def test_two_folds_have_an_interval():
-    interval = stats.nadeau_bengio([0.1, 0.3], **SIZES)
-    half = 12.706204736 * 0.02**0.5 * (1 / 2 + 1 / 3) ** 0.5  # Student's quantile of one degree
-    assert (interval.mean, interval.folds) == (pytest.approx(0.2), 2)
-    assert [interval.low, interval.high] == pytest.approx([0.2 - half, 0.2 + half])
 
 
 def test_empty_folds_are_left_out_of_their_mean():
