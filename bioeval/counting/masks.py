@@ -85,11 +85,8 @@ class PeopleOfParts(NamedTuple):
     every: np.ndarray  # probing or enrolled
 
 
-class ValuesOfParts(NamedTuple):
-    """Values that are picked for parts, part after part."""
-
-    values: np.ndarray  # int64 (k,)
-    sizes: np.ndarray  # int64 (parts,): the number of values of each part
+#: Values that are picked for parts, part after part, int64 (k,), and their number (parts,).
+ValuesOfParts = tuple[np.ndarray, np.ndarray]
 
 
 class MaskedParts:
@@ -233,7 +230,7 @@ class MaskedParts:
         picked = np.empty(len(self) * len(cells.row) + 1, dtype=np.int64)
         sizes = np.empty(len(self), dtype=np.int64)
         pick_attempts(cells.row, cells.target, value, step, self.rows, columns, picked, sizes)
-        return ValuesOfParts(picked[: sizes.sum()], sizes)
+        return picked[: sizes.sum()], sizes
 
     def _of_keys(
         self, classes: Sequence[ValuesOfParts], distances: np.ndarray, times: int = 1
@@ -264,9 +261,9 @@ class MaskedParts:
         step = len(classes.distances)
         for cells in classes[:2]:
             in_order = cells.backwards() if farthest else cells
-            first = self._first_of_each_claim(in_order)
-            keys = np.repeat(np.arange(len(self)) * step, first.sizes) + in_order.code[first.values]
-            sides.append(ValuesOfParts(np.sort(keys) if farthest else keys, first.sizes))
+            first, sizes = self._first_of_each_claim(in_order)
+            keys = np.repeat(np.arange(len(self)) * step, sizes) + in_order.code[first]
+            sides.append((np.sort(keys) if farthest else keys, sizes))
         return self._of_keys(sides, classes.distances)
 
     def _first_of_each_claim(self, cells: SortedCells) -> ValuesOfParts:
@@ -282,7 +279,7 @@ class MaskedParts:
         first = np.empty(len(picked) + 1, np.int64)
         claims_of_part = np.empty_like(sizes)
         first_of_claims(picked, sizes, claim, last_part_of_claim, first, claims_of_part)
-        return ValuesOfParts(first[: claims_of_part.sum()], claims_of_part)
+        return first[: claims_of_part.sum()], claims_of_part
 
     def _fused(self, fusion: str) -> AttemptsOfParts:
         matrix = self.matrix

@@ -99,21 +99,6 @@ class SortedClasses(NamedTuple):
         return cls(cells.select(mate), cells.select(~mate), distances)
 
 
-class Candidates(NamedTuple):
-    """The candidates of probes, from near to far; probe ``i`` has ``starts[i]:starts[i + 1]``."""
-
-    starts: np.ndarray  # int64 (m + 1,)
-    column: np.ndarray  # uint16
-    code: np.ndarray  # int32
-
-    @classmethod
-    def from_cells(cls, cells: SortedCells, rows: int) -> Candidates:
-        """Put sorted cells in the order of their rows."""
-        order = np.argsort(cells.row, kind="stable")
-        starts = np.append(0, np.cumsum(np.bincount(cells.row, minlength=rows)))
-        return cls(starts, cells.target[order], cells.code[order])
-
-
 @dataclass(eq=False)
 class SortedMatrix:
     """The attempts of a matrix with labels, which are sorted when first used.
@@ -219,14 +204,19 @@ class SortedMatrix:
         return SortedClasses(genuine.both_ways(), impostor.both_ways(), distances)
 
     @cached_property
-    def mates(self) -> Candidates:
-        """The mates of each probe."""
-        return Candidates.from_cells(self.templates.genuine, len(self.probe))
+    def mates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The mates of each probe, from near to far: starts (m + 1,), columns and codes."""
+        return self._by_probe(self.templates.genuine)
 
     @cached_property
-    def non_mates(self) -> Candidates:
-        """The candidates of each probe who are other people."""
-        return Candidates.from_cells(self.templates.impostor, len(self.probe))
+    def non_mates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The candidates of each probe who are other people, likewise."""
+        return self._by_probe(self.templates.impostor)
+
+    def _by_probe(self, cells: SortedCells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        order = np.argsort(cells.row, kind="stable")
+        starts = np.append(0, np.cumsum(np.bincount(cells.row, minlength=len(self.probe))))
+        return starts, cells.target[order], cells.code[order]
 
     @cached_property
     def claimed(self) -> np.ndarray:
