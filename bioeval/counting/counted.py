@@ -399,7 +399,10 @@ class AttemptCounter:
                 self.stops, self.first_of_cell, np.int32(weight), counts.by_threshold, room,
             )  # fmt: skip
         else:
-            number_kept = kernel.keep(tile, centre, window, self.flags, room)
+            places = np.empty((2, tile.size + 1), np.int32)
+            number_kept = kernel.keep_wanted(
+                tile, centre, window, self.wanted_cells, tile.shape, room, *places
+            )
         if self.moment_sums.moments is None:
             sums = np.zeros(4)
             into = self.moment_sums
@@ -418,13 +421,13 @@ class AttemptCounter:
         if self.by_threshold is None:
             self.missed_impostors = failed
             self._sum_counts(threads)
-            # The kept scores of cells that are needed; flag needed cells that were not kept.
+            # The kept scores of cells that are needed; some needed cells were not kept.
             is_needed = self.cells_with_points()
             is_needed[0] |= 0 in self.filled[:1]  # -inf may be among the scores below all cells
             is_missing = is_needed & ~self.kept_cells
             is_needed[[0, -2]] = True  # any score may be beyond the cells
             is_kept = self.kept_cells & is_needed
-            self.flags[:] = np.where(is_missing, KEPT, 0)
+            self.wanted_cells = is_missing  # in another pass
             self.kept_cells = is_kept | is_missing
             kept = [
                 (scores[is_selected], weight[is_selected])
@@ -432,12 +435,12 @@ class AttemptCounter:
                 if (is_selected := is_kept[self.cells.cells_of(scores)]).any()
             ]
         else:
-            self.flags[:] = 0
+            self.wanted_cells[:] = False
         values, weights = distinct_scores(kept)
         index = self.values.searchsorted(values)
         self.values = np.insert(self.values, index, values)
         self.weights = np.insert(self.weights, index, weights)
-        return bool(self.flags.any()) or self.moment_sums.moments is None
+        return bool(self.wanted_cells.any()) or self.moment_sums.moments is None
 
     def _sum_counts(self, threads: Sequence[ThreadCounts]) -> None:
         by_cell = np.zeros(len(self.flags), dtype=np.int64)

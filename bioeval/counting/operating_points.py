@@ -143,13 +143,6 @@ class Attempts:
         self.defined = self.genuine_attempts > 0 and self.impostor_attempts > 0
 
     @classmethod
-    def from_scores(
-        cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
-    ) -> Attempts:
-        """Return attempts whose scores are all known; NaN is no attempt."""
-        return cls.from_ordered(increasing(genuine), increasing(impostor), missed, missed_impostors)
-
-    @classmethod
     def from_ordered(
         cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
     ) -> Attempts:
@@ -157,7 +150,7 @@ class Attempts:
         return cls(genuine, SortedScores.of_scores(impostor), missed, missed_impostors)
 
     @classmethod
-    def with_failures(cls, genuine: np.ndarray, impostor: np.ndarray) -> Attempts:
+    def from_scores(cls, genuine: np.ndarray, impostor: np.ndarray) -> Attempts:
         """Return listed attempts; NaN is a failed attempt, which has no score."""
         scores = increasing(genuine), increasing(impostor)
         failed = len(genuine) - len(scores[0]), len(impostor) - len(scores[1])

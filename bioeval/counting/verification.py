@@ -269,7 +269,7 @@ class Verified:
         rule = self.use.fused
         scores, claim = attempts_of_claims(self.scores, rule, claims)
         is_own = self.scores.gallery_order.probe_group[claims.probe] == claims.group
-        self.attempts = Attempts.with_failures(scores[is_own[claim]], scores[~is_own[claim]])
+        self.attempts = Attempts.from_scores(scores[is_own[claim]], scores[~is_own[claim]])
         if (needed := order_of(rule)) > 1:
             lost = np.setdiff1d(attempts_of_claims(self.scores, "best", claims)[1], claim)
             lost_genuine = int(np.count_nonzero(is_own[lost]))

@@ -136,31 +136,6 @@ def count_and_keep(tile, centre, window, table, flags, thresholds, first, weight
     return kept_scores
 
 
-@compiled
-def keep(tile, centre, window, flags, kept):
-    """Write the scores in cells whose flag has bit 1 into `kept`, and return their number.
-
-    ::
-
-        for x in tile:
-            if flags[cell of x] has bit 1:
-                kept.append(x)
-
-    `flags` are explained in :func:`count_and_keep`.
-    """
-    width = tile.shape[1]
-    rounded = np.empty(width, np.float32)
-    cell = np.empty(width, np.uint32)
-    kept_scores = 0
-    for i in range(tile.shape[0]):
-        row = tile[i]
-        find_cells(row, centre, window, rounded, cell)
-        for j in range(width):
-            kept[kept_scores] = row[j]
-            kept_scores += flags[cell[j]] >> 1
-    return kept_scores
-
-
 #: Scaled scores from here on are left out of sums: their squares might overflow.
 TOO_LARGE = 2.0**300
 

@@ -427,7 +427,7 @@ class SearchColumns:
         """
         hits = self.genuine.hits.up_to_rank(rank)
         if far is not None:
-            attempts = Attempts.with_failures(hits.distance, self.impostor.hits.distance)
+            attempts = Attempts.from_scores(hits.distance, self.impostor.hits.distance)
             too_loose = attempts.points.far_limits(np.array([far]))[0, 0]  # NaN if no score is
             is_accepted = hits.distance < too_loose
             hits = hits.select(~np.isnan(hits.distance) if np.isnan(too_loose) else is_accepted)

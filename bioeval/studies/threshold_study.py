@@ -359,7 +359,7 @@ def count_searches(
     is_first = whole.rank == 1
     mate = np.where(is_first, searches.mate, np.nan)[whole.is_mated]
     is_impostor = searches.impostor_probes("unenrolled")
-    attempts = Attempts.with_failures(mate, searches.other[is_impostor])
+    attempts = Attempts.from_scores(mate, searches.other[is_impostor])
     chosen = choose(rule.as_distance(scores.kind), attempts)
     unenrolled = len(np.unique(person[is_impostor]))
 
