@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -104,14 +104,6 @@ class Parts(ABC):
         self.few = self.few and is_few(self.size)
 
 
-class _OwnCells(NamedTuple):
-    """The cells of each probe's own subject, by probe."""
-
-    row: np.ndarray
-    position: np.ndarray  # of the column in the order of the gallery
-    starts: np.ndarray  # (m + 1,): the index of each probe's first cell
-
-
 class RowParts(Parts):
     """Blocks of rows of a matrix."""
 
@@ -141,7 +133,13 @@ class RowParts(Parts):
         row, column = row[is_other], self.gallery.columns[0][position[is_other]]
         is_attempt = ~(excluded(scores, row, column) | cells.is_ignored(row, column))
         row, column = row[is_attempt], column[is_attempt]
-        distance = self._distances_at(row, column)
+        distances = []
+        step = max(len(row), 1) if mapped_pages(scores) is None else TOGETHER
+        for low in range(0, max(len(row), 1), step):
+            some = slice(low, low + step)
+            distances.append(distances_at(scores, row[some], column[some]))
+            give_back(scores)
+        distance = np.concatenate(distances)
         failed = np.isnan(distance)
         if scores.nan == "reject":
             return self.mates_of([Genuine(row, column, with_failures(distance, failed))])
@@ -149,19 +147,14 @@ class RowParts(Parts):
             raise_nan(scores)
         return self.mates_of([Genuine(row[~failed], column[~failed], distance[~failed])])
 
-    def _distances_at(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-        distances = []
-        step = max(len(row), 1) if mapped_pages(self.scores) is None else TOGETHER
-        for low in range(0, max(len(row), 1), step):
-            cells = slice(low, low + step)
-            distances.append(distances_at(self.scores, row[cells], column[cells]))
-            give_back(self.scores)
-        return np.concatenate(distances)
-
     @cached_property
-    def _own_cells(self) -> _OwnCells:
+    def _own_cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Probe and position of each cell of a probe's own subject, by probe; each probe's first.
+
+        A position is the column's place in the order of the gallery. The last array is (m + 1,).
+        """
         row, position = self.gallery.same_subject_cells(slice(None))
-        return _OwnCells(row, position, row.searchsorted(np.arange(self.scores.shape[0] + 1)))
+        return row, position, row.searchsorted(np.arange(self.scores.shape[0] + 1))
 
     @cached_property
     def mates(self) -> Mates:
@@ -278,7 +271,7 @@ class RowParts(Parts):
 
     def _rows(
         self,
-        own_cells: _OwnCells,
+        own_cells: tuple[np.ndarray, np.ndarray, np.ndarray],
         left_out: tuple[np.ndarray, list[Exclusion]],
         low: int,
         high: int,
@@ -293,28 +286,23 @@ class RowParts(Parts):
             return self._read(low, high).impostors()
         raw = scores.cells.read(low, high)
         values = room[: len(raw)]
-        failed = self._write_impostors(raw, own_cells, low, values)
+        _, own_positions, starts = own_cells
+        order = np.empty(0, np.int64) if self.gallery.order is None else self.gallery.order
+        sign = self.dtype.type(-1 if scores.kind == "similarity" else 1)
+        failed = np.empty(len(raw), np.int64)  # the failed comparisons of each row
+        impostors.on_one_thread(
+            writable_alias(np.require(raw, self.dtype, ("C", "A"))), sign, order,
+            starts[low : low + len(raw) + 1], own_positions, values, failed,
+        )  # fmt: skip
         if scores.nan == "raise" and failed.any():
             return self._read(low, high).impostors()
         probe = np.arange(low, high)[:, None]
         positions, exclusions = left_out
         values[:, positions] = np.nan
         if exclusions:
-            order = slice(None) if self.gallery.order is None else self.gallery.order
-            np.copyto(values, np.nan, where=are_left_out(exclusions, probe, order, False))
+            columns = slice(None) if self.gallery.order is None else order
+            np.copyto(values, np.nan, where=are_left_out(exclusions, probe, columns, False))
         return Block(values, probe, self.gallery.columns, low, self.gallery.lines)
-
-    def _write_impostors(
-        self, raw: np.ndarray, own_cells: _OwnCells, low: int, values: np.ndarray
-    ) -> np.ndarray:
-        """Write distances, NaN for a probe's own subject; return each row's failed comparisons."""
-        starts = own_cells.starts[low : low + len(raw) + 1]
-        raw = writable_alias(np.require(raw, self.dtype, ("C", "A")))
-        failed = np.empty(len(raw), np.int64)
-        order = np.empty(0, np.int64) if self.gallery.order is None else self.gallery.order
-        sign = self.dtype.type(-1 if self.scores.kind == "similarity" else 1)
-        impostors.on_one_thread(raw, sign, order, starts, own_cells.position, values, failed)
-        return failed
 
 
 #: Returns the impostor attempts of some rows, perhaps written into room for as many.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -222,24 +221,23 @@ class CountPeople(Reducer):
         """Return the pairs of people with attempts, ``probe * people + claimed``, and how many."""
         people = self.people
         require_memory(16 * people**2, f"a table of {people:,} people", "expected fewer people")
-        nothing = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        pair, attempts = map(np.concatenate, zip(nothing, *self._pairs_in_turn(), strict=True))
-        return pair, attempts
-
-    def _pairs_in_turn(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield :meth:`pairs` for some people of probes at a time, to limit memory."""
-        people = self.people
         is_deviation = self.layer == len(self.thresholds)
-        pair = (self.probe * people + self.claimed)[is_deviation]
+        deviating_pair = (self.probe * people + self.claimed)[is_deviation]
         deviation = self.number[is_deviation]
+        pairs = [np.empty(0, dtype=np.int64)]
+        numbers = [np.empty(0, dtype=np.int64)]
+        # For some people of probes at a time, to limit memory.
         people_together = max(1, MOST_CELLS // max(people, 1))
         for low in range(0, people, people_together):
             sizes = self.sizes[0, low : low + people_together], self.sizes[1]
             attempts = np.outer(*sizes).reshape(-1)  # the products, then with the deviations
-            first, end = np.searchsorted(pair, [low * people, (low + people_together) * people])
-            attempts[pair[first:end] - low * people] += deviation[first:end]
+            ends = [low * people, (low + people_together) * people]
+            some = slice(*deviating_pair.searchsorted(ends))
+            attempts[deviating_pair[some] - low * people] += deviation[some]
             compared_pair = np.flatnonzero(attempts)
-            yield compared_pair + low * people, attempts[compared_pair]
+            pairs.append(compared_pair + low * people)
+            numbers.append(attempts[compared_pair])
+        return np.concatenate(pairs), np.concatenate(numbers)
 
     def of_groups(
         self, of_probe: np.ndarray, of_claimed: np.ndarray
