@@ -134,27 +134,22 @@ def test_thresholds_that_are_all_beyond_the_scores_are_said(kind, thresholds, is
 # ------------------------------------------------------------------------------- a number of them
 
 
-@pytest.mark.parametrize("task", [*TASKS, be.evaluate])
+@pytest.mark.parametrize("task", [*TASKS, be.evaluate, be.gallery_size])
 @pytest.mark.parametrize(
-    ("wrong", "match"),
+    ("options", "match"),
     [
-        (True, "`n_thresholds` is True"),
-        (1, "`n_thresholds` is 1; expected an integer >= 2"),
-        (-5, "`n_thresholds` is -5"),
-        (np.int64(1), "`n_thresholds` is"),
-        (2.5, "`n_thresholds` is 2.5"),
-        ([5], "`n_thresholds` is"),
+        ({"n_thresholds": True}, "`n_thresholds` is True"),
+        ({"n_thresholds": 1}, "`n_thresholds` is 1; expected an integer >= 2"),
+        ({"n_thresholds": -5}, "`n_thresholds` is -5"),
+        ({"n_thresholds": np.int64(1)}, "`n_thresholds` is"),
+        ({"n_thresholds": 2.5}, "`n_thresholds` is 2.5"),
+        ({"n_thresholds": [5]}, "`n_thresholds` is"),
+        ({"thresholds": [0.5], "n_thresholds": 5}, "`thresholds` and `n_thresholds` are both"),
     ],
 )
-def test_numbers_of_thresholds_that_are_none_are_refused(task, wrong, match):
+def test_numbers_of_thresholds_that_are_none_are_refused(task, options, match):
     with pytest.raises(be.DataError, match=match):
-        task(scores(), n_thresholds=wrong)
-
-
-@pytest.mark.parametrize("task", [*TASKS, be.evaluate, be.gallery_size])
-def test_thresholds_and_their_number_are_not_both_given(task):
-    with pytest.raises(be.DataError, match="`thresholds` and `n_thresholds` are both given"):
-        task(scores(), thresholds=[0.5], n_thresholds=5)
+        task(scores(), **options)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -267,6 +267,17 @@ def test_few_parts_are_selected_and_many_are_masks():
     assert masks.masks_pay(scores, 3000 * [half])
 
 
+def test_what_cannot_be_sorted_is_selected(monkeypatch):
+    scores = be.simulate(4, 2, random_state=1)
+    unlabelled = be.Scores(np.ones((2, 2)), mask=np.array([[2, 1], [1, 2]]))
+    half = np.arange(2), np.arange(2)
+    with counted(monkeypatch, "masks"):
+        assert masks.masks_pay(scores, [half])
+        assert masks.masks_pay(scores.select([0, 1, 4]), [half])
+        assert not masks.masks_pay(unlabelled, [half])
+        assert not masks.masks_pay(be.Scores.from_pairs([1.0, 2.0], [True, False]), [half])
+
+
 def test_thousands_of_parts_are_interrupted_at_once(monkeypatch):
     scores = be.simulate(10, 3, random_state=1)
     steps: list[int] = []
