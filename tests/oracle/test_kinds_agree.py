@@ -39,9 +39,9 @@ def scores_of(kind: str, dtype: str = "float64", order: Any = None) -> be.Scores
 
 
 CALLS: dict[str, Callable[[be.Scores], Any]] = {
-    "verification": be.verification,
-    "open_set": be.open_set,
-    "closed_set": be.closed_set,
+    "verification": functools.partial(be.verification, interval="people"),
+    "open_set": functools.partial(be.open_set, interval="people"),
+    "closed_set": functools.partial(be.closed_set, interval="people"),
     "ranks": be.ranks,
     "evaluate": lambda s: be.evaluate(
         s, interval=be.stats.IntervalMethod("subject-bootstrap", replicates=100)

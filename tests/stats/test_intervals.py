@@ -270,23 +270,6 @@ def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores
             assert (sign * np.diff(end) >= -1e-12).all(), name
 
 
-@pytest.mark.parametrize("task", [be.verification, be.open_set, be.closed_set, be.evaluate])
-@pytest.mark.parametrize("method", ["people", "subject-bootstrap"])
-def test_similarities_have_the_limits_of_their_distances(scores, task, method):
-    interval = be.stats.IntervalMethod(method, replicates=100)
-    similar = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    results = [task(x, interval=interval) for x in (scores, similar)]
-    if task is be.evaluate:
-        results = [x["verification/multi"].to_dataset() for x in results]
-    limits = [str(x) for x in results[0].data_vars if str(x).endswith(("_low", "_high"))]
-    assert len(limits) > 1
-    for name in limits:
-        first, of_distances = (x[name].sortby([*{"threshold"} & {*x[name].dims}]) for x in results)
-        if "threshold" in first.dims:
-            of_distances = of_distances[::-1]
-        np.testing.assert_array_equal(first.values, of_distances.values, err_msg=name)
-
-
 @pytest.mark.slow
 def test_an_evaluation_rests_on_the_same_draws(scores):
     interval = be.stats.IntervalMethod("subject-bootstrap", replicates=100, random_state=5)
