@@ -6,7 +6,7 @@ Claims of people with too few templates for the fusion rule ``"kth:K"`` are no a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -26,16 +26,12 @@ from bioeval.scores.people import are_enrolled, has_subjects, people_of_probes
 from bioeval.scores.provenance import Provenance
 
 
-class ClaimsLost(NamedTuple):
-    """The claims of people with fewer templates than `needed`."""
-
-    genuine: int
-    impostor: int
-    needed: int
-
+#: Genuine and impostor claims of people with fewer templates than the fusion rule needs, and the
+#: number that it needs.
+ClaimsLost = tuple[int, int, int]
 
 #: For a fusion rule that loses no claim.
-NO_CLAIMS_LOST = ClaimsLost(0, 0, 0)
+NO_CLAIMS_LOST: ClaimsLost = (0, 0, 0)
 
 
 class TooFewTemplates(Reducer):
@@ -68,7 +64,7 @@ class TooFewTemplates(Reducer):
             self.impostor += _lost(nearest.values, fused.values)
 
     def result(self) -> ClaimsLost:
-        return ClaimsLost(self.genuine, int(self.impostor), self.needed)
+        return self.genuine, int(self.impostor), self.needed
 
 
 def claims_lost(scores: Scores, fusion: str | None) -> ClaimsLost:
