@@ -25,7 +25,6 @@ from bioeval.scores.matrix import Scores, require_all_scores, require_subjects, 
 from bioeval.scores.people import are_enrolled, has_subjects, people_of_probes
 from bioeval.scores.provenance import Provenance
 
-
 #: Genuine and impostor claims of people with fewer templates than the fusion rule needs, and the
 #: number that it needs.
 ClaimsLost = tuple[int, int, int]
