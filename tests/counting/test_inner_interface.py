@@ -1,9 +1,9 @@
-"""The inner interface: blocks, mates and the study of CONTRIBUTING.md beside plain loops."""
+"""The inner interface: blocks and the study of CONTRIBUTING.md beside plain loops."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 from limits import streaming
 from pages import ROOT
-from reference import assert_closed_set
-from strategies import FUSIONS, TIES
 from ways import counted_by
 
 import bioeval as be
@@ -35,7 +33,6 @@ class Attempt(NamedTuple):
 
     probe: int
     template: int
-    person: Any  # claimed
     genuine: bool
     distance: float
 
@@ -84,11 +81,11 @@ class World:
                 continue
             distance = naive.FAILED if score != score else sign * score + 0.0
             genuine = bool(self.probes[i] == self.gallery[j])
-            listed.append(Attempt(i, j, self.gallery[j].item(), genuine, distance))
+            listed.append(Attempt(i, j, genuine, distance))
         return listed
 
     def counted(self, distance: float, dtype: Any) -> float:
-        """The distance as blocks and mates have it: a failure is infinite, and under "reject" an
+        """The distance as blocks have it: a failure is infinite, and under "reject" an
         infinite score is the largest number.
         """
         if distance is naive.FAILED:
@@ -146,14 +143,6 @@ def sent(way: str, threads: int = 1) -> Iterator[None]:
         patch.setattr(numba, "get_num_threads", lambda: threads)
         patch.setattr("bioeval.base.options._pool", lambda: pool)
         yield
-
-
-def grouped(attempts: list[Attempt], key: Callable[[Attempt], Any]) -> dict[Any, list[Attempt]]:
-    """Attempts by a key, in order."""
-    groups: dict[Any, list[Attempt]] = {}
-    for attempt in attempts:
-        groups.setdefault(key(attempt), []).append(attempt)
-    return groups
 
 
 SEEDS = range(18)
@@ -221,11 +210,6 @@ def test_the_study_takes_claim_scores_and_refuses_what_has_no_such_rate(study):
         study(scores, np.inf)
 
 
-def fusions(way: str) -> Sequence[str]:
-    """The rules by which people can be fused in a way."""
-    return ("best",) if way == "tiles" else FUSIONS
-
-
 def parts_in(some: World, way: str) -> Parts:
     """The parts of a world, which are tiles where they are asked for."""
     parts = parts_of(some.scores(), nearest=way == "tiles")
@@ -242,37 +226,14 @@ def blocks_of(parts: Parts) -> list[Block]:
     return blocks
 
 
-def cells_of(block: Block, names: Any = None) -> list[tuple[int, Any, float]]:
+def cells_of(block: Block) -> list[tuple[int, int, float]]:
     """Probe, candidate and distance of all attempts of a block and of its mirror image."""
     cells = []
     for side in block.sides():
         for line, column in np.argwhere(~np.isnan(side.by_probe)):
-            candidate = side.candidates[column]
-            candidate = int(candidate) if names is None else names[candidate].item()
-            cells.append((int(side.probes[line]), candidate, float(side.by_probe[line, column])))
+            cell = side.probes[line], side.candidates[column]
+            cells.append((*map(int, cell), float(side.by_probe[line, column])))
     return cells
-
-
-def fused(some: World, attempts: list[Attempt], fusion: str, dtype: Any) -> float | None:
-    """The claim that attempts make, as it is counted; None if they make none."""
-    distance = naive.fuse([x.distance for x in attempts], fusion)
-    return None if distance is None else some.counted(distance, dtype)
-
-
-def claims(some: World, attempts: list[Attempt], fusion: str, dtype: Any) -> dict[Any, float]:
-    """The claims of attempts, by probe and person."""
-    by_claim = grouped(attempts, lambda x: (x.probe, x.person))
-    fused_claims = {key: fused(some, those, fusion, dtype) for key, those in by_claim.items()}
-    return {key: distance for key, distance in fused_claims.items() if distance is not None}
-
-
-def dtype_of(parts: Parts, fusion: str | None) -> Any:
-    """The dtype of fused distances; an infinite distance is its largest number."""
-    of_templates = fusion in (None, "best") or (fusion == "worst" and not parts.mates.rejected)
-    return parts.dtype if of_templates else np.dtype(np.float64)
-
-
-# ------------------------------------------------------------------------------------ the nouns
 
 
 @each_way
@@ -301,86 +262,3 @@ def test_most_worlds_have_several_blocks(way):
     assert sum(len(blocks) > 2 for blocks in blocks_of_worlds) > len(SEEDS) / 2
     twice = sum(block.twice for blocks in blocks_of_worlds for block in blocks)
     assert twice > len(SEEDS) if way == "tiles" else not twice
-
-
-@each_way
-@each_seed
-def test_claims_of_a_block_are_fused_templates(seed, way):
-    small_world = world(seed, way)
-    impostors = [x for x in small_world.attempts() if not x.genuine]
-    with sent(way):
-        scores = small_world.scores()
-        parts, names = parts_in(small_world, way), scores.codes.values
-        blocks = blocks_of(parts)
-        for fusion in fusions(way):
-            cells = [
-                cell
-                for block in blocks
-                for side in block.sides()
-                for cell in cells_of(side.by_person(fusion), names)
-            ]
-            fused_claims = claims(small_world, impostors, fusion, dtype_of(parts, fusion))
-            assert sorted(cells) == sorted((*key, d) for key, d in fused_claims.items()), fusion
-
-
-@each_way
-@each_seed
-def test_mates_are_all_genuine_attempts(seed, way):
-    small_world = world(seed, way)
-    genuine = [x for x in small_world.attempts() if x.genuine]
-    with sent(way):
-        parts = parts_in(small_world, way)
-        mates = parts.mates
-        listed = zip(mates.probe, mates.gallery, mates.distance, strict=True)
-        assert [*listed] == [
-            (x.probe, x.template, small_world.counted(x.distance, parts.dtype)) for x in genuine
-        ]
-        assert mates.probe_count == len(small_world.probes)
-        by_probe = grouped(genuine, lambda x: x.probe)
-        for probe in range(mates.probe_count):
-            of_probe = by_probe.get(probe, [])
-            assert (
-                mates.counts[probe] == mates.first[probe + 1] - mates.first[probe] == len(of_probe)
-            )
-            best = min((x.distance for x in of_probe), default=None)
-            tied = [x.template for x in of_probe if x.distance == best or x.distance is best]
-            assert mates.nearest_count[probe] == len(tied)
-            assert not tied or mates.nearest_column[probe] == tied[0]
-        for fusion in fusions(way):
-            dtype = dtype_of(parts, fusion)
-            own = [
-                fused(small_world, by_probe.get(k, []), fusion, dtype)
-                for k in range(mates.probe_count)
-            ]
-            expected = [np.nan if x is None else x for x in own]
-            np.testing.assert_array_equal(mates.fused(fusion), expected)
-            distances, failed = mates.scores(fusion)
-            plain = [
-                naive.fuse([x.distance for x in attempts], fusion) for attempts in by_probe.values()
-            ]
-            assert failed == sum(x is naive.FAILED for x in plain)
-            scored = [x for x in plain if x is not None and x is not naive.FAILED]
-            np.testing.assert_array_equal(distances, scored)
-
-
-# ------------------------------------------------------------------------------------- ranks
-
-
-@each_way
-@each_seed
-def test_ranks_are_those_of_loops_on_any_number_of_threads(seed, way):
-    small_world, threads = world(seed, way), THREADS[seed % len(THREADS)]
-    case = {
-        "values": small_world.values.tolist(), "probe_labels": small_world.probes.tolist(),
-        "gallery_labels": None if small_world.square else small_world.gallery.tolist(),
-        "kind": small_world.kind, "nan": small_world.nan,
-        "mask": None if small_world.mask is None else small_world.mask.tolist(),
-    }  # fmt: skip
-    with sent(way, threads):
-        for fusion in (None, *fusions(way)):
-            use = {} if fusion is None else {"fusion": fusion}
-            unit = "template" if fusion is None else "subject"
-            for ties in TIES:
-                options = {"ties": ties, "unmated": "skip", "max_rank": 6, **use}
-                dataset = be.closed_set(small_world.scores(), rank_unit=unit, **options)
-                assert_closed_set(dataset, naive.closed_set(**case, unit=unit, **options))

@@ -1,5 +1,6 @@
 """Operating points against brute force over all thresholds, and against scikit-learn."""
 
+import itertools
 import math
 import warnings
 
@@ -111,14 +112,16 @@ def test_verification_points_of_pairs_equal_brute_force(attempts, way):
     st.sampled_from(cases.UNITS),
     st.sampled_from(cases.TIES),
     st.sampled_from(cases.IMPOSTORS),
+    ways,
 )
-def test_open_set_points_equal_brute_force(data, unit, ties, impostors):
+def test_open_set_points_equal_brute_force(data, unit, ties, impostors, way):
     case = data.draw(cases.matrices())
-    ds = be.open_set(
-        be.Scores(**case.scores()), rank_unit=unit, ties=ties, impostors=impostors,
-        far_targets=TARGETS, max_rank=4,
-    )  # fmt: skip
-    options = {**case.naive(), "unit": unit, "ties": ties, "impostors": impostors}
+    options = {"ties": ties, "impostors": impostors}
+    with counted_by(way):
+        ds = be.open_set(
+            be.Scores(**case.scores()), rank_unit=unit, far_targets=TARGETS, max_rank=4, **options
+        )
+    options |= {**case.naive(), "unit": unit}
     error = naive.open_set_eer(1, **options)
     same(ds.eer, error.value, 1e-9)
     same(ds.eer_bracket_low, error.low, 1e-9)
@@ -130,6 +133,21 @@ def test_open_set_points_equal_brute_force(data, unit, ties, impostors):
             at_target = ds.sel(far_target=target, rank=k)
             rate, threshold = naive.dir_at_far(target, k, **options)
             same(at_target.dir_at_far, rate, 1e-9)
+            same_threshold(at_target.threshold_at_far, threshold)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_scores_at_minus_infinity_leave_no_threshold_that_rejects_all(way):
+    """Of the mates alone, of other people alone, of both and of none."""
+    sides = {"probe_labels": ["a", "x", "b"], "gallery_labels": ["a", "b", "c"]}
+    for mate, other in itertools.product((-np.inf, -1.0), repeat=2):
+        values = np.array([[mate, 1, 2], [other, 1, 2], [3, 0.5, 1]])
+        with counted_by(way):
+            ds = be.open_set(be.Scores(values, *sides.values()), far_targets=TARGETS, max_rank=2)
+        for k, target in ((k, x) for k in (1, 2) for x in TARGETS):
+            at_target = ds.sel(far_target=target, rank=k)
+            rate, threshold = naive.dir_at_far(target, k, values=values, **sides)
+            same(at_target.dir_at_far, rate)
             same_threshold(at_target.threshold_at_far, threshold)
 
 
