@@ -262,9 +262,8 @@ def promises(people: People, values: np.ndarray, known: Truth, **unit: str) -> I
     from bioeval.studies.assurance import JudgedAttempts, assured_threshold
 
     scores = people.scores(values)
-    curve = JudgedAttempts(scores, 1 - LEVEL, **unit).far_curve()
-    assured = assured_threshold(curve, TARGETS[1])
-    far = known.far_at(assured.threshold) if assured.refusal is None else np.nan
+    assured, refusal = assured_threshold(JudgedAttempts(scores, 1 - LEVEL, **unit), TARGETS[1])
+    far = known.far_at(assured["assured_threshold"]) if refusal is None else np.nan
     yield "promised FAR 5 % is kept", TARGETS[1], far, np.inf
     frr, high = known.values["FRR"], np.nan
     if "unit" not in unit or len(set(people.group)) > 2:

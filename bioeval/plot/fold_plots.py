@@ -21,7 +21,7 @@ from bioeval.showing.header import threshold_rule
 from bioeval.showing.rows import OVER, unit_of
 from bioeval.showing.text import Term, Text, say
 from bioeval.stats.aggregate import aggregate
-from bioeval.studies.judged_threshold import folds_of, new_people
+from bioeval.studies.threshold_study import new_people
 
 # In parts of an axis: the room before 0, the end of the vertical axis, and where a target is so far
 # to the right that its words are at its left.
@@ -81,7 +81,9 @@ def threshold_study(data: Any, ax: Axes | Figure | None = None, **style: Any) ->
         f"expected of {new_people(ds)}": ds.sel(part="test"),
         "where it was chosen (optimistic)": chosen,
     }
-    undefined = _draw_folds(plot, style, folds_of(ds), points)
+    names = [str(name) for name in ds.data_vars if "folds/" in str(name)]
+    of_folds = xr.Dataset({name.removeprefix("folds/"): ds[name] for name in names})
+    undefined = _draw_folds(plot, style, of_folds, points)
     level = f"{100 * float(ds.attrs['confidence']):g} %"
     bars = [f"filled: {level} interval of the mean over folds (Nadeau and Bengio)"]
     if np.isfinite(chosen["far_low"] + chosen["frr_low"]):

@@ -147,10 +147,9 @@ class Differences:
             The largest possible difference, at which limits end.
         """
         values = columns[:, 0]
-        k = len(values)
         # (pairs,) from here on: the two systems of each pair, then of each pair that is tested.
         row, column = np.nonzero(np.triu(comparable, 1))
-        below, above, degrees = np.empty((3, len(row)))  # standard errors, degrees of freedom
+        below, above, degrees = np.empty((3, len(row)))
         pairs_at_once = max(1, _MOST_VALUES // max(columns.shape[1], 1))
         for first in range(0, len(row), pairs_at_once):
             part = slice(first, first + pairs_at_once)
@@ -159,18 +158,43 @@ class Differences:
             variance, degrees[part] = jackknife(differences)
             below[part] = above[part] = np.sqrt(variance)
             if drawn is not None:
-                replicates = drawn[i] - drawn[j]
-                below[part], above[part] = _drawn_errors(replicates, differences[:, 0], confidence)
+                below[part], above[part] = _drawn_errors(
+                    drawn[i] - drawn[j], differences[:, 0], confidence
+                )
         magnitude = np.maximum(np.abs(values[row]), np.abs(values[column])) + 1.0
         is_tested = np.fmin(below, above) > _ROUNDING * magnitude
         is_tested &= (degrees > 0) & ~np.isnan(values[row] - values[column])
-        row, column, below, above, degrees = (
-            x[is_tested] for x in (row, column, below, above, degrees)
+        row, column = row[is_tested], column[is_tested]
+        return cls.of_pairs(
+            values,
+            (row, column),
+            values[row] - values[column],
+            (below[is_tested], above[is_tested]),
+            np.maximum(degrees[is_tested], 1.0),
+            confidence,
+            widest=widest,
         )
-        difference = values[row] - values[column]
+
+    @classmethod
+    def of_pairs(
+        cls,
+        values: np.ndarray,
+        pairs: tuple[np.ndarray, np.ndarray],
+        difference: np.ndarray,
+        errors: tuple[np.ndarray, np.ndarray],
+        degrees: np.ndarray,
+        confidence: float,
+        *,
+        widest: float,
+    ) -> Differences:
+        """Test the difference of each pair of systems by Student's test; other pairs have no test.
+
+        `values` are (k,); all others are (pairs,): the two systems, the first minus the second,
+        its standard errors below and above, and their degrees of freedom.
+        """
+        k, (row, column), (below, above) = len(values), pairs, errors
         # Only the side towards no difference matters for a test.
         error = np.where(difference > 0, below, above)
-        degrees = np.maximum(degrees, 1.0)
         p_values = holm(2 * scipy.special.stdtr(degrees, -np.abs(difference) / error))
         level = (1 - confidence) / (2 * max(len(row), 1))  # Bonferroni
         student = -scipy.special.stdtrit(degrees, level)

@@ -1,11 +1,16 @@
-"""Assured thresholds, whose FAR does not exceed a target with a stated confidence."""
+"""Guarantees of thresholds: one-sided limits of rates, assured thresholds, and promises.
+
+A rate is shown to be at most a number if its upper limit by people is, and if there are the people
+that the rule of 3 asks for. An assured threshold is the loosest one whose FAR is shown to be at
+most a target; a promise is about a threshold that was fixed beforehand.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.special
@@ -13,17 +18,17 @@ import xarray as xr
 
 from bioeval.base.arguments import check_confidence, require_list, require_number
 from bioeval.base.errors import DataError, Message, NoResultError, ProtocolError, received
-from bioeval.base.kinds import Kind
 from bioeval.base.progress import stage, steps_reported
+from bioeval.counting.operating_points import Attempts
 from bioeval.counting.threshold_rules import TARGETS, PointsWanted, Rule
-from bioeval.counting.thresholds import require_values, to_internal, to_user
+from bioeval.counting.thresholds import require_values, to_internal
 from bioeval.counting.verification import verify
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Variables, dataset
 from bioeval.results.support import RuleOf, beyond_scores, people_with
 from bioeval.results.variables import Variable
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.people import knows_people, subject_pattern_of
+from bioeval.scores.people import require_people
 from bioeval.scores.provenance import Provenance
 from bioeval.showing.messages import sentence_about, warns_of_doubts
 from bioeval.stats.curve_limits import grid_of
@@ -56,12 +61,30 @@ class Judged:
 
     def enough_for(self, target: float) -> bool:
         """Whether there are the people, or pairs of people, that the rule of 3 asks for."""
-        return (self.pairs or self.people) >= _least_trials(target, self.confidence)
+        return (self.pairs or self.people) >= self._trials_for(target)
 
-    def least_people(self, target: float) -> int:
-        """Return the fewest people who show a target without an error, by the rule of 3."""
-        trials = _least_trials(target, self.confidence)
-        return people_with(trials) if self.pairs else trials
+    def _trials_for(self, target: float) -> int:
+        return math.ceil(self._errors_of_rule / target * (1 - 1e-12))
+
+    @property
+    def _errors_of_rule(self) -> float:
+        """The 3 of the rule of 3, which is of 95 %, at this confidence.
+
+        It grows as the exact limit does. The exact limit needs up to one in twenty trials fewer;
+        the rule is asked, since tables and messages on too few people go by it.
+        """
+        return math.log1p(-self.confidence) / math.log(0.05) * RuleOf(3)
+
+    def high_in_words(self, rate: float, target: float) -> float:
+        """Return the upper limit of a rate for a message.
+
+        It is that of the rule of 3 if people are too few by this alone: of 12 people, 66 pairs
+        without an error have the exact limit 4.44 % and 3 / 66 = 4.55 %.
+        """
+        high = self.limits_at(rate)[1]
+        if high > target or self.enough_for(target):
+            return high
+        return min(self._errors_of_rule / (self.pairs or self.people), 1.0)
 
     def people_to_settle(self, rate: float, target: float) -> float:
         """Return about how many people are needed for a limit of the rate to reach a target.
@@ -96,22 +119,13 @@ class Judged:
             return math.nan
         needed = math.ceil(people * factors[not_enough[-1] + 1 if len(not_enough) else 0])
         if is_below:
-            needed = max(needed, self.least_people(target))
+            # The fewest people who show the target without an error.
+            least = self._trials_for(target)
+            needed = max(needed, people_with(least) if self.pairs else least)
             is_settled = self.is_shown(rate, target)
         else:
             is_settled = self.limits_at(rate)[0] > target
         return min(needed, people) if is_settled else max(needed, people + 1)
-
-
-def _least_trials(rate: float, confidence: float) -> int:
-    """Return how many independent trials without an error show a rate, by the rule of 3.
-
-    The rule is of 95 %: at another confidence, the trials grow as those of the exact limit do. The
-    exact limit needs up to one in twenty fewer; the rule is asked, since tables and messages on too
-    few people go by it.
-    """
-    share = math.log1p(-confidence) / math.log(0.05)
-    return math.ceil(share * RuleOf(3) / rate * (1 - 1e-12))
 
 
 def _beta_mass(a: np.ndarray, b: np.ndarray, rate: float) -> np.ndarray:
@@ -123,40 +137,24 @@ def _beta_mass(a: np.ndarray, b: np.ndarray, rate: float) -> np.ndarray:
     return np.where(a <= 0, 1.0, np.where(b <= 0, np.float64(rate >= 1), mass))
 
 
-# FAR and FRR with the one-sided limits, by people, on which guarantees are based.
+# FAR with the one-sided limits, by people, on which guarantees are based. Both classes have:
+#
+# - `far`: its limits; `thresholds` and `rates` (k,): increasing distances, and FAR there
+# - `attempts`; `refusal`: why nothing can be guaranteed, if nothing can
+# - `over`: what the mean is over, and `event`: what the rate is of, in words
+# - `fixed_gallery`: whether people of the gallery are never left out
+# - `loosest`: the loosest distance with at most this FAR, its FAR, and attempts that count it
 
 
 #: Limits need at least this number of people who are left out in turn.
 FEWEST = 3
 
 
-class Operating(NamedTuple):
-    """An operating point: a threshold and its rates."""
-
-    threshold: float  # a distance
-    next: float  # the nearest score that the threshold rejects
-    far: float
-    far_of_attempts: float  # FAR of all attempts, in place of a mean over people
-    frr: float
-
-
-@dataclass(frozen=True)
-class FarCurve:
-    """FAR along increasing thresholds, and its one-sided limits."""
-
-    judged: Judged
-    thresholds: np.ndarray  # float64 (k,): distances
-    far: np.ndarray  # float64 (k,)
-    loosest: Callable[[float], Operating]  # the loosest operating point with at most this FAR
-    impostors: int  # number of impostor attempts
-    over: str  # what the mean is over, in words
-    event: str  # what the rate is of, in words
-    fixed_gallery: bool = False  # whether people of the gallery are never left out
-    refusal: Message | None = None  # why nothing can be guaranteed, if nothing can
-
-
 class JudgedAttempts:
     """Verification of single templates, with one-sided limits of FAR and FRR."""
+
+    over, event = "impostor attempts", "of the impostor attempts are accepted"
+    fixed_gallery: ClassVar = False
 
     def __init__(
         self,
@@ -169,86 +167,53 @@ class JudgedAttempts:
 
         The `thresholds` of the user are counted as well.
         """
-        self.confidence = confidence
-        self._unit = unit
-        self.verified = verify(
+        verified = verify(
             scores, wanted=PointsWanted(np.empty(0), np.empty((0, 3)), False), thresholds=thresholds
         )
-        self.verified.find_points(symmetric=None, with_thresholds=False)
-        method = IntervalMethod(PEOPLE, unit=unit)
-        columns = VerificationColumns.count(self.verified, method, [EER])
-        self.curve = columns.one_sided(confidence)
+        verified.find_points(symmetric=None, with_thresholds=False)
+        columns = VerificationColumns.count(verified, IntervalMethod(PEOPLE, unit=unit), [EER])
+        curve = columns.one_sided(confidence)
+        self._scores = verified.scores
+        self.attempts = verified.attempts
+        self.thresholds, self.rates = columns.grid.usual, curve.curve.far[:, 0]
         is_person = ~columns.people.no_person
         probing, claimed = (columns.by_unit(x) > 0 for x in columns.persons.made[:, is_person])
-        self._thresholds = columns.grid.usual
         genuine = np.bincount(columns.genuine.person, minlength=len(is_person))[is_person]
-        # People, or units of people, with genuine attempts.
-        self.genuine_people = int(np.count_nonzero(columns.by_unit(genuine)))
-        self._impostor_people = int((probing | claimed).sum())  # people with impostor attempts
-        self._sides = (probing, claimed)
+        # People, or units of people, with impostor attempts, and with genuine attempts.
+        people = int((probing | claimed).sum())
+        genuine_people = int(np.count_nonzero(columns.by_unit(genuine)))
+        pairs = 0 if verified.compared is None else verified.compared.pairs
+        self.far = Judged(curve.far, confidence, people, pairs)
+        self.frr = Judged(curve.frr, confidence, genuine_people)
 
-    @property
-    def refusal(self) -> Message | None:
-        """The message on too few people for limits of FAR, perhaps on one side; None if enough."""
-        who = "people" if self._unit is None else f"values of {self._unit!r}"
-        people_on_smaller_side = int(min(x.sum() for x in self._sides))
-        if self._impostor_people < FEWEST:
-            return too_few(self._impostor_people, f"{who} with impostor attempts")
-        if self.verified.scores.layout != "pairs" and people_on_smaller_side < FEWEST:
-            return too_few(people_on_smaller_side, f"{who} on one side of the comparisons")
-        return None
+        # Too few people for limits of FAR, perhaps on one side.
+        who = "people" if unit is None else f"values of {unit!r}"
+        people_on_smaller_side = int(min(x.sum() for x in (probing, claimed)))
+        self.refusal: Message | None = None
+        if people < FEWEST:
+            self.refusal = too_few(people, f"{who} with impostor attempts")
+        elif scores.layout != "pairs" and people_on_smaller_side < FEWEST:
+            who += " on one side of the comparisons"
+            self.refusal = too_few(people_on_smaller_side, who)
 
-    @property
-    def far(self) -> Judged:
-        """FAR, a rate of pairs of people."""
-        compared = self.verified.compared
-        pairs = 0 if compared is None else compared.pairs
-        return Judged(self.curve.far, self.confidence, self._impostor_people, pairs)
-
-    @property
-    def frr(self) -> Judged:
-        """FRR, a rate of people."""
-        return Judged(self.curve.frr, self.confidence, self.genuine_people)
-
-    def rates(self, threshold: float) -> tuple[float, float]:
-        """Return FAR and FRR at a threshold, as a distance; NaN without an attempt of the class."""
-        attempts = self.verified.attempts
-        accepted, rejected = attempts.errors_at(threshold)
-        sizes = attempts.impostor_attempts, attempts.genuine_attempts
-        far, frr = (
-            x / number if number else math.nan
-            for x, number in zip((accepted, rejected), sizes, strict=True)
-        )
-        return far, frr
-
-    def far_curve(self) -> FarCurve:
-        """Return FAR along thresholds, by which a threshold is assured."""
-        rates = self.curve.curve
-        return FarCurve(
-            judged=self.far,
-            thresholds=self._thresholds,
-            far=rates.far[:, 0],
-            loosest=self._loosest,
-            impostors=self.verified.attempts.impostor_attempts,
-            over="impostor attempts",
-            event="of the impostor attempts are accepted",
-            refusal=self.refusal,
-        )
-
-    def _loosest(self, far: float) -> Operating:
+    def loosest(self, far: float) -> tuple[float, float, Attempts]:
         wanted = PointsWanted(np.array([far]), np.empty((0, 3)), False)
-        attempts = verify(self.verified.scores, wanted=wanted).attempts
-        frr = math.nan
+        attempts = verify(self._scores, wanted=wanted).attempts
         if attempts.genuine_attempts:
             _, ((threshold,),) = attempts.points.at_far(np.array([far]))
-            frr = attempts.errors_at(threshold)[1] / attempts.genuine_attempts
         else:
             first_beyond = attempts.points.far_limits(np.array([far]))[0, 0]
             _, largest = attempts.impostor.largest_below(first_beyond)
             threshold = np.fmax(largest, -np.inf).item()
-        far_reached = attempts.errors_at(threshold)[0] / attempts.impostor_attempts
-        following = float(attempts.next_scores(threshold))
-        return Operating(threshold, following, far_reached, far_reached, frr)
+        return threshold, rates_of(attempts, threshold)[0], attempts
+
+
+def rates_of(attempts: Attempts, threshold: float) -> tuple[float, float]:
+    """Return FAR and FRR at a threshold, as a distance; NaN without an attempt of the class."""
+    accepted, rejected = attempts.errors_at(threshold)
+    impostors, genuine = attempts.impostor_attempts, attempts.genuine_attempts
+    far = accepted / impostors if impostors else math.nan
+    return far, rejected / genuine if genuine else math.nan
 
 
 def too_few(people: int, who: str) -> Message:
@@ -260,27 +225,44 @@ def too_few(people: int, who: str) -> Message:
 _ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class SearchesOfOthers:
-    """Searches of a fixed gallery by people who are not enrolled; each person has equal weight."""
+class JudgedSearches:
+    """Searches of a fixed gallery by people who are not enrolled; each person has equal weight.
 
-    other: np.ndarray  # float64 (searches,): the nearest distance of each search
-    person: np.ndarray  # int64 (searches,): the person who searches
-    # float64 (mated searches,): distances of mates, infinite where a search failed or the mate is
-    # not at rank 1
-    genuine: np.ndarray
+    Parameters
+    ----------
+    attempts : Attempts
+        Mates at rank 1, and the searches of people who are not enrolled.
+    other, person : ndarray (searches,)
+        The nearest distance of each of these searches, and the person who searches.
+    """
 
-    def far_curve(self, confidence: float) -> FarCurve:
-        """Return FAR along thresholds, a mean over people, with its one-sided limits."""
-        _, person = np.unique(self.person, return_inverse=True)
+    over = "people who are not enrolled"
+    event = "of the searches by people who are not enrolled raise a false alarm"
+    fixed_gallery: ClassVar = True
+
+    def __init__(
+        self, attempts: Attempts, other: np.ndarray, person: np.ndarray, confidence: float
+    ):
+        self.attempts = attempts
+        _, person = np.unique(person, return_inverse=True)
         person = person.reshape(-1)
         searches_of_person = np.bincount(person)
         people = len(searches_of_person)
         # The weight of a search is such that each person counts as 1.
         weight = 1 / searches_of_person[person]
-        alarms = _FalseAlarms.from_searches(self, weight, people)
-        thresholds = grid_of(alarms.nearest)
-        columns = self._far_without_groups(thresholds, person, weight)
+        order = np.argsort(other, kind="stable")
+        self._nearest = other[order]
+        # (searches,): FAR if the search and all before it are accepted
+        self._far = np.minimum(np.cumsum(weight[order]) / max(people, 1), 1.0)
+        self.thresholds = grid_of(self._nearest)
+
+        # FAR of all people and without each group, (thresholds, 1 + groups).
+        group = groups_of(people)
+        groups = int(group.max(initial=-1)) + 1
+        accepted = by_subject(other, group[person], self.thresholds, groups, weight)
+        in_group = np.bincount(group, minlength=groups).astype(np.float64)
+        columns = rates_without_each(accepted[:-1].cumsum(axis=0), in_group)
+        self.rates = columns[:, 0]
         limits = RateCurve.from_columns(
             np.clip(columns, 0.0, 1.0),
             Sample(people, people, 1),
@@ -288,61 +270,14 @@ class SearchesOfOthers:
             raised=True,
             one_sided=True,
         )
-        population = "people who are not enrolled"
-        return FarCurve(
-            judged=Judged(limits, confidence, people),
-            thresholds=thresholds,
-            far=columns[:, 0],
-            loosest=alarms.loosest,
-            impostors=len(self.other),
-            over=population,
-            event="of the searches by people who are not enrolled raise a false alarm",
-            fixed_gallery=True,
-            refusal=too_few(people, population) if people < FEWEST else None,
-        )
+        self.far = Judged(limits, confidence, people)
+        self.refusal = too_few(people, self.over) if people < FEWEST else None
 
-    def _far_without_groups(
-        self, thresholds: np.ndarray, person: np.ndarray, weight: np.ndarray
-    ) -> np.ndarray:
-        """Return FAR of all people and without each group, float64 (thresholds, 1 + groups).
-
-        `person` and `weight` (searches,) are the people, numbered from 0, and the weights.
-        """
-        group = groups_of(int(person.max(initial=-1)) + 1)
-        groups = int(group.max(initial=-1)) + 1
-        accepted_of_group = by_subject(self.other, group[person], thresholds, groups, weight)
-        people = np.bincount(group, minlength=groups).astype(np.float64)
-        return rates_without_each(accepted_of_group[:-1].cumsum(axis=0), people)
-
-
-class _FalseAlarms(NamedTuple):
-    """Searches of people who are not enrolled, in the order of their nearest distances."""
-
-    nearest: np.ndarray  # float64 (searches,)
-    far: np.ndarray  # float64 (searches,): FAR if the search and all before it are accepted
-    mates: np.ndarray  # float64: distances of mates in increasing order
-
-    @classmethod
-    def from_searches(cls, searches: SearchesOfOthers, weight: np.ndarray, people: int) -> Self:
-        order = np.argsort(searches.other, kind="stable")
-        far = np.minimum(np.cumsum(weight[order]) / max(people, 1), 1.0)
-        return cls(searches.other[order], far, np.sort(searches.genuine, kind="stable"))
-
-    def frr_at(self, threshold: float) -> float:
-        return float((~(self.mates <= threshold)).mean()) if len(self.mates) else math.nan
-
-    def _next_above(self, threshold: float) -> float:
-        """Return the first score above a threshold; infinity if there is none, and NaN for NaN."""
-        if math.isnan(threshold):
-            return threshold
-        following = (np.append(x, np.inf) for x in (self.mates, self.nearest))
-        return float(min(x[x.searchsorted(threshold, side="right")] for x in following))
-
-    def loosest(self, far: float) -> Operating:
-        nearest, mates = self.nearest, self.mates
+    def loosest(self, far: float) -> tuple[float, float, Attempts]:
+        nearest, mates = self._nearest, self.attempts.genuine
         # How many of the nearest distances may be accepted: all equal ones, or none of them.
         is_last_of_equal = np.append(nearest[1:] != nearest[:-1], True)
-        allowed = np.flatnonzero(is_last_of_equal & (self.far <= far + _ROUNDING))
+        allowed = np.flatnonzero(is_last_of_equal & (self._far <= far + _ROUNDING))
         accepted = int(allowed[-1]) + 1 if len(allowed) else 0
         next_false_accept = nearest[accepted] if accepted < len(nearest) else np.inf
         # The threshold is the last score before the next false accept.
@@ -351,13 +286,7 @@ class _FalseAlarms(NamedTuple):
         threshold = float(max(scores_before, default=-np.inf))
         if not accepted and next_false_accept == -np.inf:
             threshold = math.nan
-        return Operating(
-            threshold,
-            next=self._next_above(threshold),
-            far=float(self.far[accepted - 1]) if accepted else 0.0,
-            far_of_attempts=accepted / len(nearest) if accepted else 0.0,
-            frr=self.frr_at(threshold),
-        )
+        return threshold, float(self._far[accepted - 1]) if accepted else 0.0, self.attempts
 
 
 # The FAR of the strictest threshold that is tried, as a fraction of the target.
@@ -443,109 +372,56 @@ ASSURED: dict[str, Variable] = {
 }
 
 
-@dataclass(frozen=True)
-class Assured:
-    """An assured threshold; all numbers are NaN if the data guarantee none."""
-
-    curve: FarCurve
-    threshold: float = math.nan  # a distance
-    next: float = math.nan  # the nearest score that it rejects
-    far: float = math.nan
-    high: float = math.nan  # the upper limit of `far`
-    far_of_attempts: float = math.nan  # FAR of all attempts, in place of a mean over people
-    frr: float = math.nan
-    people_needed: float = math.nan  # about how many people guarantee the target strictly
-    far_of_strict: float = math.nan  # the FAR of the strict threshold that `people_needed` is for
-    refusal: Message | None = None  # why no threshold is guaranteed
-
-    def described(self, kind: Kind, frr: float) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return variables and attributes; `frr` is the FRR at the threshold by the rule."""
-        values = {
-            "assured_threshold": to_user(self.threshold, kind),
-            "assured_threshold_next": to_user(self.next, kind),
-            "assured_far": self.far,
-            "assured_far_high": self.high,
-            "assured_far_attempts": self.far_of_attempts,
-            "assured_frr": self.frr,
-            "frr_price": self.frr - frr,
-            "people_estimated": self.people_needed,
-            "people_far": self.far_of_strict,
-            "assured_people": self.curve.judged.people,
-        }
-        against = " against this gallery" if self.curve.fixed_gallery else ""
-        attrs = {
-            "assured_for": f"people like these{against}",
-            "assured_over": self.curve.over,
-        }
-        return values, attrs
-
-
 @stage("assured threshold")
-def assured_threshold(curve: FarCurve, target: float) -> Assured:
-    """Return the loosest threshold whose upper limit is at most the target."""
-    refusal = curve.refusal if curve.impostors else Message("no-impostor-attempts")
-    if refusal is not None:
-        return Assured(curve, refusal=refusal)
-    # About how many people guarantee the target by a strict threshold, whose FAR is a tenth of it;
-    # NaN if no number is enough.
-    people_needed, far_of_strict = math.nan, math.nan
-    strict = _strict_far(curve, target)
-    if strict < target:
-        people_needed = float(curve.judged.people_to_settle(strict, target))
-        far_of_strict = strict
-    assured = Assured(
-        curve,
-        people_needed=people_needed,
-        far_of_strict=far_of_strict,
-    )
-    largest_far = math.nan
-    if curve.judged.enough_for(target):
-        largest_far = curve.judged.limits.largest_rate(target)
-    loosest = None if math.isnan(largest_far) else curve.loosest(largest_far)
-    if loosest is None or not math.isfinite(loosest.threshold):
-        return replace(assured, refusal=_refusal(curve, target))
-    _, high = curve.judged.limits_at(loosest.far)
-    return replace(
-        assured,
-        threshold=loosest.threshold,
-        next=loosest.next,
-        far=loosest.far,
-        high=high,
-        far_of_attempts=loosest.far_of_attempts,
-        frr=loosest.frr,
-    )
+def assured_threshold(
+    curve: JudgedAttempts | JudgedSearches, target: float
+) -> tuple[dict[str, float], Message | None]:
+    """Return the loosest threshold whose upper limit is at most the target.
 
-
-def _strict_far(curve: FarCurve, target: float) -> float:
-    """Return the largest FAR of the curve up to a tenth of the target, or the smallest above 0."""
-    rates = curve.far[(curve.far > 0) & np.isfinite(curve.thresholds)]
-    if not len(rates):
-        return 0.0
-    return float(rates[max(int(np.searchsorted(rates, STRICTEST * target, side="right")) - 1, 0)])
-
-
-def _refusal(curve: FarCurve, target: float) -> Message:
-    far = _strict_far(curve, target)
-    arguments: dict[str, Any] = {"far": far, "event": curve.event, "target": target}
-    if far >= target:
-        return Message("strictest-threshold-above-target", **arguments)
-    judged = curve.judged
-    people = {"confidence": judged.confidence, "people": judged.people}
-    population = curve.over if curve.fixed_gallery else "people"
-    high = _high_said(judged, far, target)
-    return Message("too-few-people-to-promise", **arguments, high=high, **people, over=population)
-
-
-def _high_said(judged: Judged, rate: float, target: float) -> float:
-    """Return the upper limit of a rate; that of the rule of 3 if people are too few by this alone.
-
-    Of 12 people, 66 pairs without an error have the exact limit 4.44 % and 3 / 66 = 4.55 %.
+    The numbers are by the names of `ASSURED`, but for ``frr_price``; thresholds are distances. With
+    a message, which says why no threshold is guaranteed, they are NaN.
     """
-    high = judged.limits_at(rate)[1]
-    if high > target or judged.enough_for(target):
-        return high
-    share = math.log1p(-judged.confidence) / math.log(0.05)
-    return min(share * RuleOf(3) / (judged.pairs or judged.people), 1.0)
+    judged = curve.far
+    names = ("assured_threshold", "assured_threshold_next", *ASSURED)
+    values = dict.fromkeys(names, math.nan) | {"assured_people": judged.people}
+    refusal = curve.refusal
+    if not curve.attempts.impostor_attempts:
+        refusal = Message("no-impostor-attempts")
+    if refusal is not None:
+        return values, refusal
+
+    # About how many people guarantee the target by a strict threshold, whose FAR is the largest up
+    # to a tenth of the target, or the smallest above 0; NaN if no number is enough.
+    rates = curve.rates[(curve.rates > 0) & np.isfinite(curve.thresholds)]
+    strict = 0.0
+    if len(rates):
+        place = int(np.searchsorted(rates, STRICTEST * target, side="right")) - 1
+        strict = float(rates[max(place, 0)])
+    if strict < target:
+        people_needed = float(judged.people_to_settle(strict, target))
+        values |= {"people_estimated": people_needed, "people_far": strict}
+
+    largest_far = judged.limits.largest_rate(target) if judged.enough_for(target) else math.nan
+    if not math.isnan(largest_far):
+        threshold, far, attempts = curve.loosest(largest_far)
+        if math.isfinite(threshold):
+            far_of_attempts, frr = rates_of(attempts, threshold)
+            values |= {
+                "assured_threshold": threshold,
+                "assured_threshold_next": float(attempts.next_scores(threshold)),
+                "assured_far": far,
+                "assured_far_high": judged.limits_at(far)[1],
+                "assured_far_attempts": far_of_attempts,
+                "assured_frr": frr,
+            }
+            return values, None
+    arguments: dict[str, Any] = {"far": strict, "event": curve.event, "target": target}
+    if strict >= target:
+        return values, Message("strictest-threshold-above-target", **arguments)
+    arguments["high"] = judged.high_in_words(strict, target)
+    arguments |= {"confidence": judged.confidence, "people": judged.people}
+    arguments["over"] = curve.over if curve.fixed_gallery else "people"
+    return values, Message("too-few-people-to-promise", **arguments)
 
 
 def kinds_of_people_absent(people: int) -> Message:
@@ -555,46 +431,18 @@ def kinds_of_people_absent(people: int) -> Message:
     return Message("kinds-of-people-absent", share=RuleOf(3) / people, people=people)
 
 
-def remarks_on(assured: Assured, scores: Scores) -> list[Message]:
-    """Return the refusal; or remarks on the guarantee, if a threshold is guaranteed."""
-    if assured.refusal is not None:
-        return [assured.refusal]
-    remarks = [kinds_of_people_absent(assured.curve.judged.people)]
-    far, far_of_attempts = assured.far, assured.far_of_attempts
+def remarks_on(
+    curve: JudgedAttempts | JudgedSearches, assured: dict[str, float], scores: Scores
+) -> list[Message]:
+    """Return remarks on the guarantee of an assured threshold."""
+    remarks = [kinds_of_people_absent(curve.far.people)]
+    far, far_of_attempts = assured["assured_far"], assured["assured_far_attempts"]
     if abs(far - far_of_attempts) > _APART * max(far, far_of_attempts):
         rates = {"far_of_means": far, "far_of_attempts": far_of_attempts}
-        population = assured.curve.over
-        remarks.append(Message("unequal-numbers-of-templates", **rates, over=population))
+        remarks.append(Message("unequal-numbers-of-templates", **rates, over=curve.over))
     if scores.is_derived:
         remarks.append(Message("assurance-of-derived-scores", origin=scores.origin))
     return remarks
-
-
-def check_assurance(assure: Any, rule: Any) -> float:
-    """Return the confidence of an assured threshold, or raise :class:`DataError`."""
-    confidence = check_confidence(assure, "assure")
-    if rule.name != "far" or not 0 < rule.values[0] < 1:
-        raise DataError(
-            f"`target` is {rule}; what can be assured is a FAR above 0 and below 1, "
-            "such as far=0.01"
-        )
-    return confidence
-
-
-def require_named_people(scores: Scores, purpose: str) -> None:
-    """Raise :class:`DataError` unless the people of all attempts are known."""
-    if knows_people(scores):
-        return
-    remedy = "give labels of probes and gallery"
-    if scores.layout == "pairs":
-        remedy = (
-            "name them: columns subject_a and subject_b in a file, --subject-from "
-            f"'{subject_pattern_of(scores)}', or subjects= to Scores.from_pairs"
-        )
-    raise DataError(
-        f"{purpose} rests on the number of people, and the people of these scores are not known; "
-        f"{remedy}"
-    )
 
 
 # Whether data show, refute or leave open that a rate is at most a number.
@@ -745,81 +593,63 @@ def check_promise(
     confidence = check_confidence(confidence)
     require_scores(scores)
     require_values(scores, "a promise")
-    require_named_people(scores, "a promise")
+    require_people(scores, "a promise")
     threshold = require_number("threshold", threshold)
     distance = float(to_internal(np.array([threshold]), scores.kind)[0])
     with steps_reported():
-        attempts = JudgedAttempts(scores, confidence, np.array([threshold]), unit)
-        far, frr = attempts.rates(distance)
-    following = float(attempts.verified.attempts.next_scores(distance))
+        judged = JudgedAttempts(scores, confidence, np.array([threshold]), unit)
+        far, frr = rates_of(judged.attempts, distance)
+    following = float(judged.attempts.next_scores(distance))
     beyond = beyond_scores(threshold, far, frr, following)
     for message in beyond:
         if message.arguments["outside"]:
             raise NoResultError(f"nothing can be guaranteed: {sentence_about(message)}")
-    judged: dict[str, tuple[float, Judged]] = {}  # the rate at the threshold, and its limits
-    for name in dict.fromkeys(x.name for x in rules):
-        if name == "frr" and attempts.genuine_people < FEWEST:
+
+    # Each rate with its limits, then each promise with its verdict.
+    variables: Variables = {"threshold": threshold, "promised": [x.values[0] for x in rules]}
+    for rate in dict.fromkeys(x.name for x in rules):
+        if rate == "frr" and judged.frr.people < FEWEST:
             who = "people" if unit is None else f"values of {unit!r}"
             raise ProtocolError(
-                f"there are only {attempts.genuine_people} {who} with genuine attempts; at "
+                f"there are only {judged.frr.people} {who} with genuine attempts; at "
                 f"least {FEWEST} are needed"
             )
-        if name == "far" and attempts.refusal is not None:
-            raise ProtocolError(f"FAR cannot be assured: {sentence_about(attempts.refusal)}")
-        judged[name] = (far, attempts.far) if name == "far" else (frr, attempts.frr)
-    verdicts = [_Verdict.of_rule(rule, *judged[rule.name]) for rule in rules]
-
-    variables: Variables = {"threshold": threshold, "promised": [x.values[0] for x in rules]}
-    for promised, (rate, limits) in judged.items():
-        low, high = limits.limits_at(rate)
-        variables |= {promised: rate, f"{promised}_low": low, f"{promised}_high": high}
-    variables |= {
-        "verdict": [x.verdict for x in verdicts],
-        "people": [x.people for x in verdicts],
-        "people_to_settle": [x.people_to_settle for x in verdicts],
-        "interval_for": ["new people"] * len(verdicts),
-    }
-    about: dict[str, Any] = {"threshold": threshold, "confidence": confidence}
-    messages = [*(x.message(about) for x in verdicts), *beyond]
-    if any(x.verdict == "shown" for x in verdicts):
-        messages.append(kinds_of_people_absent(max(x.people for x in verdicts)))
+        if rate == "far" and judged.refusal is not None:
+            raise ProtocolError(f"FAR cannot be assured: {sentence_about(judged.refusal)}")
+        value, limits = (far, judged.far) if rate == "far" else (frr, judged.frr)
+        low, high = limits.limits_at(value)
+        variables |= {rate: value, f"{rate}_low": low, f"{rate}_high": high}
+    verdicts: list[str] = []
+    people: list[int] = []
+    people_to_settle: list[float] = []
+    messages: list[Message] = []
+    for rule in rules:
+        rate, target = rule.name, rule.values[0]
+        value, limits = (far, judged.far) if rate == "far" else (frr, judged.frr)
+        people.append(limits.people)
+        people_to_settle.append(limits.people_to_settle(value, target))
+        about: dict[str, Any] = {"rate": rate, "promise": target, "threshold": threshold}
+        about["confidence"] = confidence
+        low, high = variables[f"{rate}_low"], limits.high_in_words(value, target)
+        if limits.is_shown(value, target):
+            verdicts.append("shown")
+            messages.append(Message("promise-kept", **about, high=high))
+        elif low > target:
+            verdicts.append("refuted")
+            messages.append(Message("promise-not-kept", **about, low=low))
+        else:
+            verdicts.append("open")
+            if people_to_settle[-1] <= _MOST_TO_SETTLE:
+                about["people_to_settle"] = int(people_to_settle[-1])
+            messages.append(Message("promise-open", **about, low=low, high=high))
+    variables |= {"verdict": verdicts, "people": people, "people_to_settle": people_to_settle}
+    variables["interval_for"] = ["new people"] * len(rules)
+    messages += beyond
+    if "shown" in verdicts:
+        messages.append(kinds_of_people_absent(max(people)))
     attrs = about_attrs(Provenance.from_scores(scores), "promise", "promise", messages)
     attrs |= {"confidence": confidence, "interval_method": "people", "limits": "one-sided"}
     attrs["interval_unit"] = unit or "people"
     attrs["chosen_on"] = "given"
     coordinates = {"promise": np.array([str(rule) for rule in rules])}
     return dataset(variables, PROMISE, coordinates, attrs)
-
-
-class _Verdict(NamedTuple):
-    """Whether data show that a rate is at most a number."""
-
-    rule: Rule  # the promise
-    verdict: Literal["shown", "refuted", "open"]
-    low: float  # the lower one-sided limit of the rate
-    high: float  # the upper one-sided limit
-    people: int  # number of people
-    people_to_settle: float  # about how many people would settle the promise
-
-    @classmethod
-    def of_rule(cls, rule: Rule, rate: float, limits: Judged) -> Self:
-        target = rule.values[0]
-        low, high = limits.limits_at(rate)
-        verdict: Literal["shown", "refuted", "open"] = "open"
-        if limits.is_shown(rate, target):
-            verdict = "shown"
-        elif low > target:
-            verdict = "refuted"
-        people_to_settle = limits.people_to_settle(rate, target)
-        said = _high_said(limits, rate, target)
-        return cls(rule, verdict, low, said, limits.people, people_to_settle)
-
-    def message(self, about: dict[str, Any]) -> Message:
-        about = {"rate": self.rule.name, "promise": self.rule.values[0], **about}
-        if self.verdict == "shown":
-            return Message("promise-kept", **about, high=self.high)
-        if self.verdict == "refuted":
-            return Message("promise-not-kept", **about, low=self.low)
-        if self.people_to_settle <= _MOST_TO_SETTLE:
-            about["people_to_settle"] = int(self.people_to_settle)
-        return Message("promise-open", **about, low=self.low, high=self.high)

@@ -11,7 +11,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -650,29 +650,11 @@ def _complete(scores: Scores, card: Protocol, claims: Scores | None) -> Finding:
 # --------------------------------------------------- failed comparisons, and values that mean them
 
 
-class _EndValue(NamedTuple):
-    """A value at one end of the range that suspiciously many scores share."""
+def _end_value(scores: np.ndarray, kind: Kind, *, accepted: bool) -> tuple[float, str] | None:
+    """Return the value at the accepted, or the rejected end, if suspiciously many scores share it.
 
-    value: float
-    how: str  # how it differs from the other values, in words
-    accepted: bool  # whether it is at the end that is accepted
-
-
-def _end_values(scores: np.ndarray, impostor: np.ndarray, kind: Kind) -> list[_EndValue]:
-    """Return the least and the most similar score, if suspiciously many comparisons share them.
-
-    At the end that is accepted, only `impostor` scores are counted: genuine scores may well be
-    equal. The score of a copy (distance 0, similarity 1) is left to another finding.
+    Beside it, how it differs from the other values, in words.
     """
-    rejected = _end_value(scores, kind, accepted=False)
-    accepted = _end_value(scores[impostor], kind, accepted=True)
-    score_of_copy = {"distance": 0.0, "similarity": 1.0}.get(kind)
-    if accepted is not None and accepted.value == score_of_copy:
-        accepted = None
-    return [end for end in (rejected, accepted) if end is not None]
-
-
-def _end_value(scores: np.ndarray, kind: Kind, *, accepted: bool) -> _EndValue | None:
     # With this sign, the end is the largest value.
     sign = -1.0 if accepted != (kind == "similarity") else 1.0
     values, counts = np.unique(sign * scores, return_counts=True)
@@ -681,14 +663,14 @@ def _end_value(scores: np.ndarray, kind: Kind, *, accepted: bool) -> _EndValue |
     value = float(0.0 + sign * values[-1])
     # Distances are not below 0, and few similarities are.
     if sign < 0 and values[-1] > 0 >= values[-2]:
-        return _EndValue(value, "the only value below 0", accepted)
+        return value, "the only value below 0"
     if len(values) <= _LEAST_DISTINCT:
         return None
     # Halving the values keeps all differences finite.
     largest, next_largest, neighbour = values[[-1, -2, -1 - _NEIGHBOURS]] / 2
     is_frequent = counts[-1] > _TIMES_AS_OFTEN * counts[-1 - _NEIGHBOURS : -1].max()
     if is_frequent and largest - next_largest > next_largest - neighbour:
-        return _EndValue(value, "apart from all others", accepted)
+        return value, "apart from all others"
     return None
 
 
@@ -719,20 +701,25 @@ def sampled_codes(scores: Scores) -> Finding:
         if knows_people(part):
             impostor = part.codes.probe[:, None] != part.codes.gallery
     is_known = np.isfinite(values)
-    ends = _end_values(values[is_known], impostor[is_known], scores.kind)
+    rejected = _end_value(values[is_known], scores.kind, accepted=False)
+    # Genuine scores at the accepted end may well be equal, and copies have a finding of their own.
+    accepted = _end_value(values[is_known & impostor], scores.kind, accepted=True)
+    if accepted is not None and accepted[0] == {"distance": 0.0, "similarity": 1.0}[scores.kind]:
+        accepted = None
+    ends = [end for end in (rejected, accepted) if end is not None]
     if not ends:
         return _passed("sentinels")
-    numbers = [int((values == end.value).sum()) for end in ends]
-    value = ends[0].value
+    numbers = [int((values == value).sum()) for value, _ in ends]
+    value = ends[0][0]
     noun = "pairs" if scores.layout == "pairs" else "sampled comparisons"
     message = Message(
         "values-of-failures",
         comparisons=numbers,
         compared={noun: int(is_known.sum())},
-        values=[end.value for end in ends],
-        how=" and ".join(dict.fromkeys(end.how for end in ends)),
+        values=[value for value, _ in ends],
+        how=" and ".join(dict.fromkeys(how for _, how in ends)),
         # The argument by which a file is read with its failures, as ``failed=-1``.
         option=backquoted("failed", int(value) if value.is_integer() else value),
     )
-    severity: Severity = "error" if any(end.accepted for end in ends) else "warning"
+    severity: Severity = "warning" if accepted is None else "error"
     return Finding("sentinels", severity, message, sum(numbers))

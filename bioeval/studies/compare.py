@@ -23,7 +23,6 @@ import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -39,6 +38,7 @@ from bioeval.base.errors import (
     backquoted,
     counted,
     enumerated,
+    joined_messages,
     message_attrs,
     messages_of,
     received,
@@ -88,13 +88,12 @@ from bioeval.scores.provenance import Provenance, too_few_notes
 from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
 from bioeval.showing.messages import warns_of_doubts
-from bioeval.showing.text import Text, labelled
 from bioeval.stats.aggregate import attrs_of_interval
 from bioeval.stats.error_curves import curve_measures
 from bioeval.stats.jackknife import student
 from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
 from bioeval.stats.search_columns import FEWEST, SearchColumns
-from bioeval.stats.simultaneous import Differences, discordant, holm, least_discordant
+from bioeval.stats.simultaneous import Differences, discordant, least_discordant
 from bioeval.stats.verification import VerificationColumns
 from bioeval.stats.weighted_sums import ratio
 from bioeval.tasks.reid.candidates import (
@@ -111,7 +110,6 @@ from bioeval.tasks.reid.reid import plan_reid, require_matches
 
 #: How conclusions are adjusted for the number of measures.
 Adjustment = Literal["none", "holm"]
-ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
 
 #: Limits of measures of tracking need at least this number of sequences.
 FEWEST_SEQUENCES = 12
@@ -397,7 +395,7 @@ def compare(
     >>> comparison["frr_at_far_letters"].sel(far_target=0.01).values.tolist()
     ['b', 'b', 'a']
     """
-    require_choice("adjust", adjust, ADJUSTMENTS)
+    require_choice("adjust", adjust, get_args(Adjustment))
     by_name = _by_name(a, b)
     if any(isinstance(x, xr.Dataset | xr.DataTree) for x in by_name.values()):
         _require_folds(by_name)
@@ -440,7 +438,6 @@ def compare(
             return by_queries(scores, rules, wanted, method)
         return by_attempts(scores, wanted, search, method, place)
 
-    by_name = _by_name(a, b)
     for x in wanted.chosen or ():
         if x.thresholds and len(x.thresholds) != len(by_name):
             raise DataError(
@@ -449,10 +446,10 @@ def compare(
             )
     with rows_reported():
         at_one_threshold = any(wanted.numbers(name) for name in AT_THRESHOLD)
-        systems = _measure_all(by_name, measure, rules, protocol, at_one_threshold)
+        scores, systems = _measure_all(by_name, measure, rules, protocol, at_one_threshold)
 
     # The measures that are defined for all systems, and their differences.
-    by_key = [{x.key: x for x in system.measures} for system in systems.measured.values()]
+    by_key = [{x.key: x for x in system.measures} for system in systems.values()]
     compared = []
     for key in by_key[0]:
         if not all(key in measures_of_system for measures_of_system in by_key):
@@ -468,9 +465,8 @@ def compare(
             "match have no mAP, and pairs no identification"
         )
 
-    scores = systems.reference
     codes = scores.codes
-    first = next(iter(systems.measured.values()))
+    first = next(iter(systems.values()))
     attrs: dict[str, Any] = {"layout": scores.layout, "exclude": ", ".join(left_out(scores))}
     if scores.claims:
         attrs |= {"use": scores.claims, "most_tries": scores.tries}
@@ -480,27 +476,48 @@ def compare(
     if scores.layout != "pairs":
         attrs["gallery_templates"] = scores.shape[1]
     attrs |= {"subjects": first.people, **first.details}
-    attrs |= {"fingerprint": "; ".join(systems.fingerprints), **method.attrs()}
+    fingerprints = "; ".join(x.fingerprint for x in systems.values())
+    attrs |= {"fingerprint": fingerprints, **method.attrs()}
     if any(x.method == BOOTSTRAP for x in compared):
         attrs |= {"replicates": method.replicates, "seed": str(method.seed.entropy)}
     attrs |= {
         "adjust": adjust,
-        "systems_compared": len(systems.measured),
+        "systems_compared": len(systems),
         "least_discordant": least_discordant(method.confidence),
     }
-    names = [*systems.measured]
-    chosen = {x.thresholds: None for x in wanted.chosen or () if x.thresholds}
     texts = (
-        ", ".join(f"{name} {x:.12g}" for name, x in zip(names, thresholds, strict=True))
-        for thresholds in chosen
+        ", ".join(f"{name} {x:.12g}" for name, x in zip(systems, thresholds, strict=True))
+        for thresholds in dict.fromkeys(x.thresholds for x in wanted.chosen or () if x.thresholds)
     )
     if words := "; ".join(texts):
         attrs["thresholds_of_systems"] = words
-    messages = [*wanted.notes(), *_messages(systems, wanted, {x.name for x in compared}, method)]
-    comparison = comparison_dataset(list(systems.measured), compared, attrs, messages)
+
+    # The messages on attempts, templates and measures that not all systems have.
+    messages = wanted.notes()
+    differing: dict[tuple[int, ...], list[str]] = {}
+    left_out_by: dict[str, dict[str, int]] = {}
+    for name, system in systems.items():
+        if system.attempts != first.attempts:
+            differing.setdefault(system.attempts, []).append(name)
+        for what, number in system.left_out.items():
+            left_out_by.setdefault(what, {})[name] = number
+    for attempts, names in differing.items():
+        about = {"attempts": list(attempts), "attempts_of_first": list(first.attempts)}
+        messages.append(
+            Message("attempts-of-systems", systems=names, first=next(iter(systems)), **about)
+        )
+    for what, numbers in left_out_by.items():
+        messages.append(Message("not-in-common", what=what, left_out=numbers))
+    messages += method.few_people(first.people)
+    defined = {x.name for x in compared}
+    undefined = dict.fromkeys(x.name for x in wanted.chosen or () if x.name not in defined)
+    if undefined:
+        messages.append(Message("measures-not-defined", measures=list(undefined)))
+    messages += joined_messages({name: x.messages for name, x in systems.items()})
+    comparison = comparison_dataset(list(systems), compared, attrs, messages)
     if measures is not None or far_targets is not None:
         note_asked_targets(comparison)
-    return with_answers(comparison)
+    return comparison
 
 
 def _refuse_unused(search: OpenSet, where: str, remedy: str, **targets: bool) -> None:
@@ -519,6 +536,12 @@ def _refuse_unused(search: OpenSet, where: str, remedy: str, **targets: bool) ->
 def _by_name(a: Any, b: Any) -> dict[str, Any]:
     """Return systems by their names; two systems without distinct names are called a and b."""
     results = (xr.Dataset, xr.DataTree)
+    if isinstance(a, list | tuple):
+        raise DataError(
+            f"`a` is a {type(a).__name__} of {counted(len(a), 'systems')}; expected each system "
+            'by its name, as in be.compare({"old": scores, "new": other_scores}), or two systems '
+            "as be.compare(scores, other_scores)"
+        )
     if isinstance(a, Mapping) and not isinstance(a, results):
         if b is not None:
             raise DataError(
@@ -527,6 +550,11 @@ def _by_name(a: Any, b: Any) -> dict[str, Any]:
         if len(a) < 2:
             raise DataError(f"a comparison needs two systems or more, and {len(a)} is given")
         return {**a}
+    if b is None:
+        raise DataError(
+            "one system is given; expected two as `a` and `b`, or a mapping of the "
+            "name of each system to its scores as `a` alone"
+        )
     names = []
     for system, letter in ((a, "a"), (b, "b")):
         name = system.attrs.get("system") if isinstance(system, results) else None
@@ -545,16 +573,9 @@ class MeasuredSystem:
     attempts: tuple[int, ...]  # number of attempts of each class
     details: dict[str, str]  # attributes that say how attempts are evaluated
     messages: list[Message]
-
-
-class _MeasuredSystems(NamedTuple):
-    """All systems, measured on the templates that they have in common."""
-
-    reference: Scores  # scores on these templates
-    measured: dict[str, MeasuredSystem]  # by the name of the system
-    fingerprints: list[str]
-    messages: dict[Message, list[str]]  # with the names of the systems that they concern
-    left_out: dict[str, dict[str, int]]  # by what is left out, its number by system
+    fingerprint: str = ""  # of all scores of the system
+    #: The number of what other systems lack, and is left out, by its name.
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 def _measure_all(
@@ -563,8 +584,8 @@ def _measure_all(
     rules: Convention | None,
     protocol: Any,
     at_one_threshold: bool,
-) -> _MeasuredSystems:
-    """Read and measure the systems one after another.
+) -> tuple[Scores, dict[str, MeasuredSystem]]:
+    """Read and measure the systems one after another; return the scores of one, and the measures.
 
     `rules` are of re-identification, or None; `at_one_threshold` tells whether rates at one
     threshold of all systems are compared.
@@ -578,9 +599,6 @@ def _measure_all(
     while not is_complete:
         is_complete = True
         measured: dict[str, MeasuredSystem] = {}
-        fingerprints: list[str] = []
-        names_of: dict[Message, list[str]] = {}
-        numbers_left_out: dict[str, dict[str, int]] = {}
         for place, (name, system) in enumerate(systems.items()):
             try:
                 scores = system() if callable(system) and not isinstance(system, Scores) else system
@@ -589,43 +607,47 @@ def _measure_all(
                         f"the system is {received(scores)}; expected bioeval.Scores, or a function "
                         "that reads them"
                     )
-                fingerprints.append(scores.fingerprint)
+                fingerprint, left_out_here = scores.fingerprint, dict[str, int]()
                 if rules is not None:
                     scores = with_exclusions(scores, protocol)
                 require_people(scores, "comparing systems")
                 common = scores
+                messages: list[Message] = []
                 if reference is not None:
                     if at_one_threshold:
                         require_one_scale(reference, scores, "a threshold", (first, name))
-                    common, scores, messages = _aligned(reference, first, name, scores, rules)
+                    common, scores, notes = _aligned(reference, first, name, scores, rules)
                     is_complete &= common is reference
-                    for message in messages:
+                    for message in notes:
                         if message.code != "not-in-common":
-                            names_of.setdefault(message, []).append(name)
+                            messages.append(message)
                         elif number := message.arguments["left_out"][name]:
-                            what = message.arguments["what"]
-                            numbers_left_out.setdefault(what, {})[name] = number
+                            left_out_here[message.arguments["what"]] = number
                 reference = common
                 if not is_complete:
                     continue
                 with rows_reported_to(reporter()):
-                    measured[name] = measure(scores, place)
-                messages = [*Provenance.from_scores(scores).notes, *measured[name].messages]
+                    system_measured = measure(scores, place)
+                messages += [*Provenance.from_scores(scores).notes, *system_measured.messages]
                 if rules is not None:
                     about = Candidates(scores, rules).about()
                     messages += about.lists.messages() if about.searched is not None else []
                 else:
-                    if any(x.scalar.name in IDENTIFICATION for x in measured[name].measures):
+                    if any(x.scalar.name in IDENTIFICATION for x in system_measured.measures):
                         messages += scores.completeness.messages()
                     messages += column_warnings(scores)
-                for message in dict.fromkeys(messages):
-                    names_of.setdefault(message, []).append(name)
+                measured[name] = replace(
+                    system_measured,
+                    messages=list(dict.fromkeys(messages)),
+                    fingerprint=fingerprint,
+                    left_out=left_out_here,
+                )
             except BioevalError as error:
                 if str(error).startswith(f"{name}:"):  # the name of a file
                     raise
                 raise error.preceded_by(f"{name}: ") from error
     assert reference is not None
-    return _MeasuredSystems(reference, measured, fingerprints, names_of, numbers_left_out)
+    return reference, measured
 
 
 def _aligned(
@@ -644,33 +666,6 @@ def _aligned(
     except DataError as error:
         raise DataError(f"the system is not like {first}: {error}") from None
     return common, numbered_as(common, scores), messages
-
-
-def _messages(
-    systems: _MeasuredSystems, wanted: WantedMeasures, compared: set[str], interval: IntervalMethod
-) -> list[Message]:
-    """Return the messages on attempts, templates and measures that not all systems have."""
-    first, system = next(iter(systems.measured.items()))
-    differing: dict[tuple[int, ...], list[str]] = {}
-    for name, measured in systems.measured.items():
-        if measured.attempts != system.attempts:
-            differing.setdefault(measured.attempts, []).append(name)
-    messages = []
-    for attempts, names in differing.items():
-        about = {"attempts": list(attempts), "attempts_of_first": list(system.attempts)}
-        messages.append(Message("attempts-of-systems", systems=names, first=first, **about))
-    for what, numbers in systems.left_out.items():
-        messages.append(Message("not-in-common", what=what, left_out=numbers))
-    messages += interval.few_people(system.people)
-    undefined = dict.fromkeys(x.name for x in wanted.chosen or () if x.name not in compared)
-    if undefined:
-        messages.append(Message("measures-not-defined", measures=list(undefined)))
-    for message, names in systems.messages.items():
-        if len(names) == len(systems.measured):
-            messages.append(message)
-        else:
-            messages += [message.concerning(name) for name in names]
-    return messages
 
 
 # The measures that are asked for, such as ``measures=["eer", "min_dcf=0.01"]``.
@@ -768,7 +763,6 @@ class WantedMeasures:
         *,
         retrieval: bool,
     ) -> WantedMeasures:
-        """Read measures of re-identification (`retrieval`), or of the other tasks."""
         if measures is None:
             return cls(None, far_targets, frr_targets)
         if isinstance(measures, str) or callable(measures) or isinstance(measures, Measure):
@@ -789,6 +783,12 @@ class WantedMeasures:
                     f"`measures` has a function called {wanted.name}, and results have this name "
                     'already; give be.Measure("other_name", function)'
                 )
+        of_each = {(x.name, x.thresholds) for x in chosen if x.thresholds}
+        if twice := [x for x in AT_THRESHOLDS if sum(x == name for name, _ in of_each) > 1]:
+            raise DataError(
+                f"`measures` has {twice[0]} twice; expected it once, and a comparison of its own "
+                "for other thresholds"
+            )
         for wanted in chosen:
             if "/" in wanted.name:
                 raise DataError(
@@ -816,9 +816,15 @@ class WantedMeasures:
         """Return the targets, thresholds or ranks at which a measure is asked for, in order."""
         return [x.at for x in self.chosen or () if x.name == name and x.at is not None]
 
-    def of_system(self, place: int) -> dict[str, float]:
-        """Return the threshold of a system by each measure at a threshold of each system."""
-        return {x.name: x.thresholds[place] for x in self.chosen or () if x.thresholds}
+    def at_thresholds(self, place: int) -> list[tuple[str, float, dict[str, float]]]:
+        """Return each measure at a given threshold: its name, its threshold of a system, its place.
+
+        A threshold of each system is no place, at which systems would be compared.
+        """
+        at_one = [(x, y, {"threshold": y}) for x in AT_THRESHOLD for y in self.numbers(x)]
+        return at_one + [
+            (x.name, x.thresholds[place], {}) for x in self.chosen or () if x.thresholds
+        ]
 
     def notes(self) -> list[Message]:
         """Return a message on each threshold at which only one of FRR and FAR is compared."""
@@ -856,13 +862,12 @@ def by_attempts(
     wanted: WantedMeasures,
     search: OpenSet,
     interval: IntervalMethod,
-    place: int = 0,
+    place: int,
 ) -> MeasuredSystem:
-    """Measure verification, identification and functions of scores, as far as they are defined."""
     require_all_scores(scores)
     verifying = searching = None
     names = (*(x.name for x in curve_measures()), *AT_THRESHOLD, *AT_THRESHOLDS)
-    own_thresholds = wanted.of_system(place)
+    at_thresholds = wanted.at_thresholds(place)
     if scores.kind != "order" and wanted.asks(*names):
         priors = sorted(set(wanted.numbers("min_dcf")))
         points = PointsWanted(
@@ -872,8 +877,7 @@ def by_attempts(
             frr_targets=wanted.frr_targets,
             optima=best_values(),
         )
-        at_one = [x for name in AT_THRESHOLD for x in wanted.numbers(name)]
-        thresholds = np.unique([*at_one, *own_thresholds.values()])
+        thresholds = np.unique([threshold for _, threshold, _ in at_thresholds])
         verifying = Verified(
             scores, wanted=points, thresholds=thresholds if len(thresholds) else None
         )
@@ -905,7 +909,7 @@ def by_attempts(
     with threads_for(scores):
         if verifying:
             of_task, messages_of_task = _measured_verification(
-                verifying, wanted, interval, own_thresholds
+                verifying, wanted, interval, at_thresholds
             )
             measures += of_task
             messages += messages_of_task
@@ -924,8 +928,7 @@ def by_attempts(
             details |= {name: search[name] for name in ("rank_unit", "ties", "impostors")}
     if functions:
         everyone = codes.people(codes.probe, codes.gallery)
-        groups = number_of_groups(len(everyone), _GROUPS_OF_FUNCTIONS)
-        details["jackknifed"] = left_out_in_words(len(everyone), groups)
+        groups, details["jackknifed"] = groups_left_out(len(everyone), _GROUPS_OF_FUNCTIONS)
         for function in functions:
             # A function of the scores, and its values without each of the groups of people.
             codes = scores.codes
@@ -957,7 +960,7 @@ def _measured_verification(
     verified: Verified,
     wanted: WantedMeasures,
     interval: IntervalMethod,
-    own_thresholds: Mapping[str, float],
+    at_thresholds: Sequence[tuple[str, float, Mapping[str, float]]],
 ) -> tuple[list[SystemMeasure], list[Message]]:
     """Return the measures of verification, and messages on them.
 
@@ -1025,8 +1028,7 @@ def _measured_verification(
             )
 
     # Rates at thresholds that are given.
-    at = [(x, y, {"threshold": y}) for x in AT_THRESHOLD for y in wanted.numbers(x)]
-    for name, threshold, places in [*at, *((x, y, {}) for x, y in own_thresholds.items())]:
+    for name, threshold, places in at_thresholds:
         is_frr = name.startswith("frr")
         distance = float(to_internal(np.array([threshold]), verified.scores.kind)[0])
         far, frr = counted.at_threshold(distance)
@@ -1056,7 +1058,6 @@ def _measured_searches(
     search: OpenSet,
     interval: IntervalMethod,
 ) -> tuple[list[SystemMeasure], list[Message]]:
-    """Return the measures of identification, and messages on them."""
     order = order_of(search.of_kind(scores.kind).fusion)
     messages = [*too_few_notes(*searches.about.too_few, order)]
     mated = int((searches.mates > 0).sum())
@@ -1143,18 +1144,15 @@ def as_whole_numbers(hits: np.ndarray) -> np.ndarray:
     return np.rint(hits * 2.0**20)
 
 
-def number_of_groups(people: int, most: int) -> int:
-    """Return the number of groups of people that are left out in turn: `most`, or one per person.
+def groups_left_out(people: int, most: int) -> tuple[int, str]:
+    """Return the number of groups of people that are left out in turn, and who they are, in words.
 
-    Up to twice as many people, each person is a group: groups of one person and of two would not
-    weigh the same. In the order of their names, people are assigned to the groups in turn.
+    `most` groups, or a group for each person: up to twice as many people, since groups of one
+    person and of two would not weigh the same. In the order of their names, people are assigned to
+    the groups in turn.
     """
-    return people if people <= 2 * most else most
-
-
-def left_out_in_words(people: int, groups: int) -> str:
-    """Return who is left out in turn, for the attribute ``jackknifed``."""
-    return "each person" if groups >= people else f"each of {groups} groups of people"
+    groups = people if people <= 2 * most else most
+    return groups, "each person" if groups >= people else f"each of {groups} groups of people"
 
 
 def limits_without(
@@ -1178,7 +1176,6 @@ def limits_without(
 def by_queries(
     scores: Scores, rules: Convention, wanted: WantedMeasures, interval: IntervalMethod
 ) -> MeasuredSystem:
-    """Measure the means over the queries under a convention, and without each person."""
     counts = plan_reid(scores, rules)()
     dataset, measures = counts.dataset(), counts.measures(curves=False)
     if rules.unmatched == "skip":
@@ -1207,8 +1204,7 @@ def by_queries(
     searching = int((~no_person[np.unique(codes.probe)]).sum())
     means_without: dict[tuple[str, int], np.ndarray] | None = None
     if searching >= FEWEST and scores.layout != "top-k":
-        groups = number_of_groups(searching, _GROUPS_OF_QUERIES)
-        details["jackknifed"] = left_out_in_words(searching, groups)
+        groups, details["jackknifed"] = groups_left_out(searching, _GROUPS_OF_QUERIES)
         # People who search, and people who are only enrolled, are spread evenly over the groups.
         group_of_code = np.full(len(codes.values), -1)  # -1 for no person
         is_searching = np.isin(np.arange(len(group_of_code)), codes.probe)
@@ -1238,10 +1234,10 @@ def by_queries(
         decided = np.nan_to_num(mean.by_query) + mean.counted
         system_measures.append(
             SystemMeasure(
-                scalar=VARIABLES[name],
-                columns=columns,
-                limits=(low, high),
-                places={"rank": rank} if rank else {},
+                VARIABLES[name],
+                columns,
+                (low, high),
+                {"rank": rank} if rank else {},
                 own=as_whole_numbers(np.bincount(codes.probe[is_person], decided[is_person])),
                 population=THIS_GALLERY if means_without is None else NEW_PEOPLE,
             )
@@ -1258,7 +1254,7 @@ def by_queries(
 # The result: values, ranks, letters, and differences of pairs. Trackers are compared by it, too.
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class SystemMeasure:
     """One measure of one system."""
 
@@ -1279,10 +1275,6 @@ class SystemMeasure:
     population: str = NEW_PEOPLE  # the population that the limits hold for
 
     @property
-    def value(self) -> float:
-        return float(self.columns[0])
-
-    @property
     def label(self) -> float:
         """The target, prior, threshold or rank of the measure; NaN without a label."""
         return next(iter(self.places.values()), np.nan)
@@ -1291,6 +1283,10 @@ class SystemMeasure:
     def key(self) -> tuple[str, str]:
         """The name and the label of the measure, unique within a system."""
         return self.scalar.name, repr(float(self.label))  # NaN is equal to itself as text
+
+
+#: Arrays (systems,) or (systems, systems), by the ends of the names of variables.
+_Statistics: TypeAlias = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -1303,8 +1299,6 @@ class ComparedMeasure:
     discordant: np.ndarray | None
     method: str  # the method of the limits of differences
     t: np.ndarray | None = None  # float64 (systems, systems): of results over folds
-    #: P-values that are adjusted for the number of measures as well.
-    p_adjusted: np.ndarray = field(default_factory=lambda: NONE)
 
     @classmethod
     def from_systems(
@@ -1341,12 +1335,18 @@ class ComparedMeasure:
         """The target, prior, threshold or rank of the measure, by dimension."""
         return self.systems[0].places
 
-    @cached_property
-    def statistics(self) -> dict[str, np.ndarray]:
-        """The values and their statistics, by the ends of the names of variables."""
+    def statistics(self, p_adjusted: np.ndarray, *, adjust: bool, confidence: float) -> _Statistics:
+        """Return the values and their statistics, by the ends of the names of variables.
+
+        `p_adjusted` are the p-values adjusted for the number of measures as well; conclusions are
+        based on them if `adjust`.
+        """
         between = self.differences
+        if adjust:
+            is_shown = np.nan_to_num(p_adjusted, nan=1.0) <= 1 - confidence
+            between = replace(between, larger=np.where(is_shown, between.larger, 0))
         better = self.systems[0].scalar.larger_is_better
-        values = np.array([x.value for x in self.systems])
+        values = np.array([float(x.columns[0]) for x in self.systems])
         low, high = np.array([x.limits for x in self.systems]).T
         rank, rank_low, rank_high = between.ranks(better)
         defined = np.flatnonzero(~np.isnan(values))
@@ -1365,7 +1365,7 @@ class ComparedMeasure:
             "difference_low": between.low,
             "difference_high": between.high,
             "p_value": between.p,
-            "p_adjusted": self.p_adjusted,
+            "p_adjusted": p_adjusted,
             "separated": between.larger if better else -between.larger,
             **{name: values for name, values in optional.items() if values is not None},
         }
@@ -1377,93 +1377,107 @@ def comparison_dataset(
     attrs: Mapping[str, str | int | float],
     messages: Sequence[Message],
 ) -> xr.Dataset:
-    """Return measures as a dataset over systems and over targets, priors, thresholds and ranks.
+    """Return measures over systems and over targets, priors, thresholds and ranks, with answers.
 
     `attrs` describe the data and the options, such as ``confidence`` and ``adjust``.
     """
-    # The measures by name, with adjusted p-values and conclusions; the labels by dimension.
-    by_name: dict[str, list[ComparedMeasure]] = {}
+    # The measures by name, each with its statistics; the labels by dimension.
+    by_name: dict[str, list[tuple[ComparedMeasure, _Statistics]]] = {}
     labels: dict[str, list[float]] = {}
-    p_adjusted = adjusted_for_measures([x.differences.p for x in measures])
-    for measure, p_values in zip(measures, p_adjusted, strict=True):
-        differences = measure.differences
-        if attrs["adjust"] == "holm":
-            is_shown = np.nan_to_num(p_values, nan=1.0) <= 1 - float(attrs["confidence"])
-            differences = replace(differences, larger=np.where(is_shown, differences.larger, 0))
-        concluded = replace(measure, differences=differences, p_adjusted=p_values)
-        by_name.setdefault(measure.name, []).append(concluded)
+    is_adjusted, confidence = attrs["adjust"] == "holm", float(attrs["confidence"])
+    all_adjusted = adjusted_for_measures([x.differences.p for x in measures])
+    for measure, p_adjusted in zip(measures, all_adjusted, strict=True):
+        statistics = measure.statistics(p_adjusted, adjust=is_adjusted, confidence=confidence)
+        by_name.setdefault(measure.name, []).append((measure, statistics))
         for dim, label in measure.places.items():
             labels_of_dim = labels.setdefault(dim, [])
             if label not in labels_of_dim:
                 labels_of_dim.append(label)
 
     # The variables: first the values of all measures, then each statistic.
-    variables: dict[str, xr.Variable] = {}
-    for statistic in ("", *STATISTICS):
-        for name, measures_of_name in by_name.items():
-            # Only a target may have too few people or attempts.
-            if statistic == "supported" and not measures_of_name[0].places:
-                continue
-            if statistic not in measures_of_name[0].statistics:
-                continue
-            variable = f"{name}_{statistic}" if statistic else name
-            variables[variable] = _variable(measures_of_name, statistic, labels)
-            # Tables show the p-values that the conclusions are based on.
-            if attrs["adjust"] == "holm" and statistic == "p_value":
-                variables[variable].attrs["detail"] = "verbose"
-            if attrs["adjust"] == "holm" and statistic == "p_adjusted":
-                del variables[variable].attrs["detail"]
+    own: dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, Any]]] = {}
+    for statistic, (name, of_name) in itertools.product(("", *STATISTICS), by_name.items()):
+        # Only a target may have too few people or attempts.
+        if statistic == "supported" and not of_name[0][0].places:
+            continue
+        if statistic not in of_name[0][1]:
+            continue
+        # At labels at which the measure was not requested: NaN, or an empty text.
+        dims = tuple(of_name[0][0].places)
+        arrays = [x[statistic] for _, x in of_name]
+        labels_shape = tuple(len(labels[dim]) for dim in dims)
+        dtype = arrays[0].dtype
+        is_complete = len(arrays) == np.prod(labels_shape)
+        if dtype.kind == "i" and not is_complete:
+            dtype = np.dtype(np.float64)
+        values = np.empty((*arrays[0].shape, *labels_shape), dtype=dtype)
+        if not is_complete:
+            values[:] = "" if dtype.kind == "O" else np.nan
+        for at_labels, (measure, _) in zip(arrays, of_name, strict=True):
+            index: list[Any] = [labels[dim].index(label) for dim, label in measure.places.items()]
+            values[(..., *index)] = at_labels
+
+        about = of_name[0][0].systems[0].scalar
+        limits_for = {"interval_for": of_name[0][0].systems[0].population}
+        if not statistic:
+            about = replace(about, dims=(), threshold="", shown="", detail="")
+            variable_attrs = {**about.attrs_among(()), **limits_for}
+        else:
+            of_statistic = STATISTICS[statistic]
+            if statistic in _IN_UNIT_OF_MEASURE:
+                of_statistic = replace(of_statistic, units=about.units, decimals=about.decimals)
+            shown = _SHOWN_OF_TWO if len(systems) == 2 else _SHOWN_OF_MORE
+            of_statistic = replace(
+                of_statistic,
+                label=about.label if statistic in shown else "",
+                measure=name,
+                statistic=statistic,
+            )
+            variable_attrs = of_statistic.attrs
+            if statistic == "difference":
+                method = of_name[0][0].method
+                variable_attrs = {**variable_attrs, "interval_method": method, **limits_for}
+        # Tables show the p-values that the conclusions are based on.
+        if is_adjusted and statistic == "p_value":
+            variable_attrs["detail"] = "verbose"
+        if is_adjusted and statistic == "p_adjusted":
+            del variable_attrs["detail"]
+        all_dims = (*[*SYSTEMS][: arrays[0].ndim], *dims)
+        own[f"{name}_{statistic}" if statistic else name] = all_dims, values, variable_attrs
 
     coordinates = {name: np.array(systems, dtype=object) for name in SYSTEMS}
     coordinates |= {dim: np.array(labels_of_dim) for dim, labels_of_dim in labels.items()}
     if "cost" in labels:
-        about_prior = COORDINATES["cost_prior"].attrs
-        variables["cost_prior"] = xr.Variable(("cost",), coordinates["cost"], about_prior)
+        own["cost_prior"] = ("cost",), coordinates["cost"], COORDINATES["cost_prior"].attrs
     result = {"result_type": "comparison", "task": "comparison of systems"}
-    about = {**result, **attrs, **message_attrs(messages)}
-    own = {name: (x.dims, x.values, x.attrs) for name, x in variables.items()}
-    return dataset(own, SYSTEMS, coordinates, about, first=())
+    described = {**result, **attrs, **message_attrs(messages)}
+    ds = dataset(own, SYSTEMS, coordinates, described, first=())
 
-
-def _variable(
-    measures: Sequence[ComparedMeasure], statistic: str, labels: Mapping[str, Sequence[float]]
-) -> xr.Variable:
-    """Return a statistic of a measure over systems, and over the labels of its dimensions.
-
-    It is NaN, or an empty text, at labels at which the measure was not requested.
-    """
-    dims = tuple(measures[0].places)
-    statistics = [x.statistics[statistic] for x in measures]
-    systems_shape = statistics[0].shape
-    labels_shape = tuple(len(labels[dim]) for dim in dims)
-    dtype = statistics[0].dtype
-    is_complete = len(statistics) == np.prod(labels_shape)
-    if dtype.kind == "i" and not is_complete:
-        dtype = np.dtype(np.float64)
-    values = np.empty((*systems_shape, *labels_shape), dtype=dtype)
-    if not is_complete:
-        values[:] = "" if dtype.kind == "O" else np.nan
-    for at_labels, measure in zip(statistics, measures, strict=True):
-        index: list[Any] = [labels[dim].index(label) for dim, label in measure.places.items()]
-        values[(..., *index)] = at_labels
-
-    scalar = measures[0].systems[0].scalar
-    limits_for = {"interval_for": measures[0].systems[0].population}
-    if statistic:
-        about = STATISTICS[statistic]
-        if statistic in _IN_UNIT_OF_MEASURE:
-            about = replace(about, units=scalar.units, decimals=scalar.decimals)
-        shown = _SHOWN_OF_TWO if len(measures[0].systems) == 2 else _SHOWN_OF_MORE
-        label = scalar.label if statistic in shown else ""
-        about = replace(about, label=label, measure=measures[0].name, statistic=statistic)
-        attrs = about.attrs
-        if statistic == "difference":
-            attrs = {**attrs, "interval_method": measures[0].method, **limits_for}
-    else:
-        about = replace(scalar, dims=(), threshold="", shown="", detail="")
-        attrs = {**about.attrs_among(()), **limits_for}
-    all_dims = (*[*SYSTEMS][: len(systems_shape)], *dims)
-    return xr.Variable(all_dims, values, attrs)
+    # The messages that say which systems are better.
+    uncertain = set()
+    for message in messages:
+        if message.code == "target-uncertain":
+            name = f"{message.arguments['rate']}_at_{message.arguments['chosen']}"
+            uncertain |= {(name, target) for target in message.arguments["targets"]}
+    by_outcome: dict[Message, list[dict[str, Any]]] = {}
+    for name, of_name in by_name.items():
+        for measure, statistics in of_name:
+            scalar = measure.systems[0].scalar
+            argument: dict[str, Any] = {"measure": name, "label": scalar.label}
+            if name == "dir_at_far":
+                argument["task"] = "identification"
+            places = {PLACES[dim]: label for dim, label in measure.places.items()}
+            argument |= {x: label for x, label in places.items() if x in (*scalar.places, "rank")}
+            outcome = _outcome(statistics, systems, attrs)
+            by_outcome.setdefault(outcome, []).append(argument)
+    answers = []
+    for outcome, arguments in by_outcome.items():
+        about_outcome = {**outcome.arguments, "measures": arguments}
+        doubted = [x for x in arguments if (x["measure"], x.get("target")) in uncertain]
+        if doubted and "best" in about_outcome:
+            about_outcome["uncertain"] = doubted
+        answers.append(Message(outcome.code, **about_outcome))
+    return ds.assign_attrs(message_attrs(answers, ds.attrs))
 
 
 def adjusted_for_measures(p_by_measure: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -1488,132 +1502,39 @@ def adjusted_for_measures(p_by_measure: Sequence[np.ndarray]) -> list[np.ndarray
     return all_adjusted
 
 
-# The conclusion from each measure of a comparison: the best systems, or why there is none.
-
-
-class MeasureOfSystems:
-    """One measure of a comparison, at one label of each of its dimensions."""
-
-    def __init__(self, ds: xr.Dataset, name: str, at: Mapping[str, Any]):
-        self.dataset = ds.sel(at) if at else ds
-        self._name = name
-        self.coordinates = dict(at)
-        about = ds[name].attrs
-        self.scalar = Variable(
-            about["long_name"],
-            about["units"],
-            name=name,
-            label=about["label"],
-            decimals=about.get("decimals"),
-            direction=about["direction"],
-        )
-        self.places = {
-            PLACES[dim]: label for dim, label in at.items() if PLACES[dim] in self.scalar.places
-        }
-        self.systems = ds["system"].values.tolist()
-        self.task = "identification" if name == "dir_at_far" else "verification"
-        # A comparison over few sequences has no intervals and limits.
-        self.limited = "interval_method" in ds.attrs
-        rank = self.dataset[f"{name}_rank"].values
-        #: Indices of the systems, from the best to the worst; systems without a value come last.
-        self.order = sorted(range(len(rank)), key=lambda i: (np.isnan(rank[i]), rank[i], i))
-
-    @property
-    def key(self) -> str:
-        """The name of the measure in data, as it is asked for: ``frr_at_far=0.01``."""
-        places = (f"{x:.12g}" for x in self.places.values())
-        return "=".join((self.scalar.name, *places))
-
-    @property
-    def name(self) -> Text:
-        return labelled(self.scalar.label, self.places, self.task)
-
-    @property
-    def argument(self) -> dict[str, Any]:
-        task = {} if self.task == "verification" else {"task": self.task}
-        rank = {"rank": self.coordinates["rank"]} if "rank" in self.coordinates else {}
-        about = {"measure": self.scalar.name, "label": self.scalar.label, **task}
-        return {**about, **self.places, **rank}
-
-    def variable(self, statistic: str) -> str:
-        """Return the name of the variable with a statistic; the empty statistic is the value."""
-        return f"{self._name}_{statistic}" if statistic else self._name
-
-    def number(self, statistic: str, *systems: int) -> float:
-        return float(self.dataset[self.variable(statistic)].values[systems])
-
-    def letters(self, i: int) -> str:
-        return str(self.dataset[self.variable("letters")].values[i])
-
-    @property
-    def outcome(self) -> Message:
-        """The conclusion from this measure alone."""
-        order = [i for i in self.order if not np.isnan(self.number("", i))]
-        if not order:
-            return Message("systems-not-concluded", why="the values are not defined")
-        if not self.limited:
-            why = f"there are fewer than {FEWEST_SEQUENCES} sequences"
-            return Message("systems-not-concluded", why=why)
-        support = f"{self._name}_supported"
-        if support in self.dataset and not bool(self.dataset[support]):
-            why = "these targets need more people or attempts"
-            return Message("systems-not-concluded", why=why)
-        # The systems that no other system is shown to be better than.
-        is_best = [i for i in self.order if self.number("rank_low", i) == 1]
-        if len(is_best) < len(order):
-            best = [self.systems[i] for i in sorted(is_best)]
-            worse = [self.systems[i] for i in sorted({*order} - {*is_best})]
-            if len(best) == 1:
-                return Message("system-better", best=best[0], worse=worse)
-            return Message("systems-better", best=best, worse=worse, number=len(worse))
-        if self.variable("discordant") not in self.dataset:
-            return Message("systems-not-different", systems=self.systems)
-        # Two systems that differ, but on too few people to tell which is better.
-        least = int(self.dataset.attrs["least_discordant"])
-        too_few = []
-        for i, j in itertools.combinations(order, 2):
-            number = self.number("discordant", i, j)
-            is_equal = not number and self.number("difference", i, j) == 0
-            too_few.append(number < least and not is_equal)
-        if len(order) > 1 and all(too_few):
-            noun = "sequences" if "sequences" in self.dataset.attrs else "people"
-            why = f"the systems differ on fewer than {least} {noun}, too few for a test"
-            return Message("systems-not-concluded", why=why)
-        return Message("systems-not-different", systems=self.systems)
-
-
-def measures_of(ds: xr.Dataset) -> list[MeasureOfSystems]:
-    """Return the measures of a comparison, at each target, prior, threshold or rank requested."""
-    measures = []
-    for name in (str(x) for x in ds.data_vars if {f"{x}_difference", f"{x}_rank"} <= {*ds}):
-        if not {*ds[name].dims} <= {"system", *PLACES}:  # results that were joined
-            continue
-        dims = [str(dim) for dim in ds[name].dims if dim != "system"]
-        combinations = itertools.product(*(ds[dim].values.tolist() for dim in dims))
-        for places in (dict(zip(dims, labels, strict=True)) for labels in combinations):
-            if not places or bool(ds[f"{name}_supported"].sel(places).notnull()):
-                measures.append(MeasureOfSystems(ds, name, places))
-    return measures
-
-
-def with_answers(ds: xr.Dataset) -> xr.Dataset:
-    """Return a comparison with the messages that say which systems are better."""
-    uncertain = set()
-    for message in messages_of(ds.attrs):
-        if message.code == "target-uncertain":
-            name = f"{message.arguments['rate']}_at_{message.arguments['chosen']}"
-            uncertain |= {(name, target) for target in message.arguments["targets"]}
-    by_outcome: dict[Message, list[dict[str, Any]]] = {}
-    for measure in measures_of(ds):
-        by_outcome.setdefault(measure.outcome, []).append(measure.argument)
-    answers = []
-    for outcome, measures in by_outcome.items():
-        about = {**outcome.arguments, "measures": measures}
-        doubted = [x for x in measures if (x["measure"], x.get("target")) in uncertain]
-        if doubted and "best" in about:
-            about["uncertain"] = doubted
-        answers.append(Message(outcome.code, **about))
-    return ds.assign_attrs(message_attrs(answers, ds.attrs))
+def _outcome(
+    statistics: _Statistics, systems: Sequence[str], attrs: Mapping[str, str | int | float]
+) -> Message:
+    """Return the conclusion from a measure alone: the best systems, or why there is none."""
+    rank, rank_low = statistics["rank"], statistics["rank_low"]
+    order = [i for i in np.argsort(rank, kind="stable").tolist() if not np.isnan(rank[i])]
+    if not order:
+        return Message("systems-not-concluded", why="the values are not defined")
+    if "interval_method" not in attrs:  # too few sequences have no intervals and limits
+        why = f"there are fewer than {FEWEST_SEQUENCES} sequences"
+        return Message("systems-not-concluded", why=why)
+    if not statistics["supported"]:
+        why = "these targets need more people or attempts"
+        return Message("systems-not-concluded", why=why)
+    # The systems that no other system is shown to be better than.
+    best = [systems[i] for i in sorted(order) if rank_low[i] == 1]
+    worse = [systems[i] for i in sorted(order) if rank_low[i] != 1]
+    if len(best) == 1 and worse:
+        return Message("system-better", best=best[0], worse=worse)
+    if worse:
+        return Message("systems-better", best=best, worse=worse, number=len(worse))
+    # Two systems that differ, but on too few people to tell which is better.
+    least = int(attrs["least_discordant"]) if "discordant" in statistics else 0
+    too_few = []
+    for pair in itertools.combinations(order, 2) if least else ():
+        number = statistics["discordant"][pair]
+        is_equal = not number and statistics["difference"][pair] == 0
+        too_few.append(number < least and not is_equal)
+    if too_few and all(too_few):
+        noun = "sequences" if "sequences" in attrs else "people"
+        why = f"the systems differ on fewer than {least} {noun}, too few for a test"
+        return Message("systems-not-concluded", why=why)
+    return Message("systems-not-different", systems=list(systems))
 
 
 # Results of cross-evaluation over the same folds, by the corrected resampled t-test.
@@ -1653,26 +1574,21 @@ _RECORDS = {
 }
 
 
-def _what_is(result: Any) -> str:
-    if isinstance(result, xr.Dataset | xr.DataTree) and "task" in result.attrs:
-        return f"a result ({result.attrs['task']})"
-    return received(result) if not isinstance(result, xr.DataTree) else "a tree of results"
-
-
 def _require_folds(systems: Mapping[str, Any]) -> None:
-    """Raise :class:`DataError` unless all systems are results of cross-evaluation."""
     for name, result in systems.items():
         dims = result.dims if isinstance(result, xr.Dataset) else ()
         if not {"repeat", "fold", "part"} <= {*dims} or "splitter" not in result.attrs:
+            got = "a tree of results" if isinstance(result, xr.DataTree) else received(result)
+            if isinstance(result, xr.Dataset | xr.DataTree) and "task" in result.attrs:
+                got = f"a result ({result.attrs['task']})"
             raise DataError(
-                f"the system {name} is {_what_is(result)}; expected results of "
+                f"the system {name} is {got}; expected results of "
                 "be.cross_evaluate of all systems, or the scores of all systems, as in "
                 "be.compare({name: scores, ...})"
             )
 
 
 def _require_same_folds(results: Mapping[str, xr.Dataset]) -> None:
-    """Raise :class:`DataError` unless the records of all results are of the same folds."""
     (first, reference), *further = results.items()
     for name, result in further:
         for attribute, words in _RECORDS.items():
@@ -1698,7 +1614,6 @@ def _require_same_folds(results: Mapping[str, xr.Dataset]) -> None:
 def _compared_folds(
     results: Mapping[str, xr.Dataset], measures: Any, interval: IntervalMethod, adjust: Adjustment
 ) -> xr.Dataset:
-    """Compare results over the same folds, by the name of the system."""
     _require_same_folds(results)
     first = next(iter(results.values()))
     tests = [x.sel(part="test") for x in results.values()]
@@ -1758,15 +1673,8 @@ def _compared_folds(
     fingerprints = [str(x.attrs.get("fingerprint", "")) for x in results.values()]
     attrs |= {"fingerprint": "; ".join(fingerprints), **attrs_of_interval(interval)}
     attrs |= {"adjust": adjust, "systems_compared": len(results)}
-    messages: dict[Message, list[str]] = {}
-    for name, result in results.items():
-        for message in messages_of(result.attrs):
-            messages.setdefault(message, []).append(name)
-    notes = list[Message]()
-    for message, systems in messages.items():
-        of_all = len(systems) == len(results)
-        notes += [message] if of_all else map(message.concerning, systems)
-    return with_answers(comparison_dataset([*results], compared, attrs, notes))
+    notes = joined_messages({name: messages_of(x.attrs) for name, x in results.items()})
+    return comparison_dataset([*results], compared, attrs, notes)
 
 
 def _measure_over_folds(
@@ -1809,28 +1717,24 @@ def _measure_over_folds(
         )
 
     # The test of each pair, row minus column; folds without spread have no test.
-    low, high, p, t = (np.full((k, k), np.nan) for _ in range(4))
-    larger = np.zeros((k, k), dtype=np.int64)
     errors = {
         pair: error
         for pair in itertools.combinations(range(k), 2)
         if not np.isnan(error := error_of(values[pair[0]] - values[pair[1]]))
     }
-    if errors:
-        row, column = np.array([*errors]).T
-        standard_errors = np.array([*errors.values()])
-        difference = (values[row] - values[column]).mean(axis=1)
-        statistic = difference / standard_errors
-        p_values = holm(2 * scipy.special.stdtr(folds - 1, -np.abs(statistic)))
-        level = (1 - interval.confidence) / (2 * len(row))  # Bonferroni
-        half = -scipy.special.stdtrit(folds - 1, level) * standard_errors
-        widest = scalar.bounds[1] - scalar.bounds[0]
-        for i, j, sign in ((row, column, 1), (column, row, -1)):
-            low[i, j] = np.maximum(sign * difference - half, -widest)
-            high[i, j] = np.minimum(sign * difference + half, widest)
-            t[i, j] = sign * statistic
-            p[i, j] = p_values
-            is_shown = p_values <= 1 - interval.confidence
-            larger[i, j] = np.where(is_shown, sign * np.sign(difference), 0)
-    tested = Differences(means[:, None] - means, low, high, p, larger)
+    row, column = np.array([*errors], dtype=np.int64).reshape(-1, 2).T
+    standard_errors = np.array([*errors.values()])
+    difference = (values[row] - values[column]).mean(axis=1) if errors else NONE
+    tested = Differences.of_pairs(
+        means,
+        (row, column),
+        difference,
+        (standard_errors, standard_errors),
+        np.full(len(row), folds - 1.0),
+        interval.confidence,
+        widest=scalar.bounds[1] - scalar.bounds[0],
+    )
+    t = np.full((k, k), np.nan)
+    t[row, column] = difference / standard_errors
+    t[column, row] = -t[row, column]
     return ComparedMeasure(systems, tested, None, FOLDS, t=t)

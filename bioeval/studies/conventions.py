@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -31,6 +31,7 @@ from bioeval.tasks.reid.candidates import has_cameras
 
 FAR_TARGETS = (0.01, 0.001)
 RANKS = (1, 5, 10)
+_RATES: dict[str, RatesAtTargets] = {"verification": "frr at far", "open_set": "dir at far"}
 _LABELS_OF: dict[str, tuple[float, ...]] = {"far_target": FAR_TARGETS, "rank": RANKS}
 
 # The names of the measures that come from searches of a gallery.
@@ -83,18 +84,30 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
         evaluated = [load(x, "cards") for x in require_list("cards", cards)]
     if is_chosen and not evaluated:
         raise CardError("`cards` is empty; expected the names of cards")
-    rows: list[_Row] = []
+    # Of each card the numbers, or lists of numbers over FAR targets or ranks, by measure; and why
+    # the card could not be evaluated.
+    measured: list[dict[str, Any]] = []
+    why_not: list[str] = []
+    messages: dict[Message, None] = {}
     with rows_reported():
         report_row = reporter()
         for number, card in enumerate(evaluated, start=1):
-            row = _row(scores, card, is_chosen=is_chosen)
-            if row.why_not and is_chosen:
-                raise CardError(f"the card {card.name} does not fit: {row.why_not}")
-            rows.append(row)
+            reason = "" if _has_task(card) else "it has no task of this table"
+            if not is_chosen:  # a card that the user has not chosen must be for these cameras
+                reason = reason or _why_cameras_differ(scores, card)
+            of_card: dict[str, Any] = {}
+            try:
+                if not reason:
+                    with rows_reported_to(None):
+                        of_card, notes = _measured(scores, card)
+                    messages |= dict.fromkeys(notes)
+            except BioevalError as error:
+                reason = str(error).rstrip(".")
+            if reason and is_chosen:
+                raise CardError(f"the card {card.name} does not fit: {reason}")
+            measured.append(of_card)
+            why_not.append(reason)
             report_row(number, len(evaluated))
-    why_not = [row.why_not for row in rows]
-    measured = [row.measured for row in rows]
-    messages = dict.fromkeys(message for row in rows for message in row.messages)
     variables: dict[str, Any] = {"why_not": (("card",), np.array(why_not, dtype=object))}
     names = {
         "card": Variable("protocol card", label="card"),
@@ -124,49 +137,36 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
     return dataset(variables, names, coordinates, attrs)
 
 
-class _Row(NamedTuple):
-    """The measures by a card, or why it could not be evaluated."""
-
-    #: A number, or a list of numbers over FAR targets or ranks, by the name of the measure.
-    measured: dict[str, Any]
-    messages: Sequence[Message] = ()  # on FAR targets without support
-    why_not: str = ""
-
-
-def _row(scores: Scores, card: Protocol, *, is_chosen: bool) -> _Row:
-    """Evaluate a card; cards that the user has not chosen must be for these cameras."""
-    why_not = "" if _has_task(card) else "it has no task of this table"
-    if not is_chosen:
-        why_not = why_not or _why_cameras_differ(scores, card)
-    if why_not:
-        return _Row({}, why_not=why_not)
-    try:
-        with rows_reported_to(None):
-            has_far = {"verification", "open_set"} & set(card.tasks)
-            options = EvaluationOptions.parse(far_targets=FAR_TARGETS if has_far else None)
-            card = replace(card, report=replace(card.report, ranks=RANKS))
-            scalars_of_nodes = scalars_of(scores, card, options)
-            measured: dict[str, Any] = {}
-            messages: list[Message] = []
-            for node, scalars in scalars_of_nodes.items():
-                task, _, templates = node.partition("/")
-                # Verification with several templates is shown where the card has no other.
-                if templates == "multi" and f"{task}/single" in scalars_of_nodes:
-                    continue
-                messages += _messages_on_support(scores, task, scalars)
-                for name, dimension in MEASURES_OF_CARDS.get(task, {}).items():
-                    value = scalars.get(name, np.nan)
-                    if dimension:
-                        value = [value.get(label, np.nan) for label in _LABELS_OF[dimension]]
-                    if dimension == "far_target":
-                        support = scalars.get(f"{name}{SUPPORTED}", {})
-                        measured[f"{name}{SUPPORTED}"] = [
-                            support.get(x, np.nan) for x in FAR_TARGETS
-                        ]
-                    measured[name] = value
-            return _Row(measured, messages)
-    except BioevalError as error:
-        return _Row({}, why_not=str(error).rstrip("."))
+def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Message]]:
+    """Return the measures by a card, and messages on FAR targets without support."""
+    has_far = {"verification", "open_set"} & set(card.tasks)
+    options = EvaluationOptions.parse(far_targets=FAR_TARGETS if has_far else None)
+    card = replace(card, report=replace(card.report, ranks=RANKS))
+    scalars_of_nodes = scalars_of(scores, card, options)
+    measured: dict[str, Any] = {}
+    messages: list[Message] = []
+    for node, scalars in scalars_of_nodes.items():
+        task, _, templates = node.partition("/")
+        # Verification with several templates is shown where the card has no other.
+        if templates == "multi" and f"{task}/single" in scalars_of_nodes:
+            continue
+        # In a symmetric matrix, each pair of templates is one attempt.
+        symmetric = "impostor_pairs" in scalars
+        attempts = scalars["impostor_pairs"] if symmetric else scalars.get("impostor_attempts")
+        if attempts:
+            people: ComparedPeople | int | None = scalars.get("impostor_subjects") or None
+            if people is None and task == "verification":
+                people = ComparedPeople.from_scores(scores)
+            messages += support_messages(FAR_TARGETS, attempts, symmetric, _RATES[task], people)
+        for name, dimension in MEASURES_OF_CARDS.get(task, {}).items():
+            value = scalars.get(name, np.nan)
+            if dimension:
+                value = [value.get(label, np.nan) for label in _LABELS_OF[dimension]]
+            if dimension == "far_target":
+                support = scalars.get(f"{name}{SUPPORTED}", {})
+                measured[f"{name}{SUPPORTED}"] = [support.get(x, np.nan) for x in FAR_TARGETS]
+            measured[name] = value
+    return measured, messages
 
 
 def _cards_for(scores: Scores) -> list[Protocol]:
@@ -201,16 +201,3 @@ def _why_cameras_differ(scores: Scores, card: Protocol) -> str:
                 f"{exclusion.column} {gallery_value}"
             )
     return ""
-
-
-def _messages_on_support(scores: Scores, task: str, scalars: Mapping[str, Any]) -> list[Message]:
-    # In a symmetric matrix, each pair of templates is one attempt.
-    symmetric = "impostor_pairs" in scalars
-    attempts = scalars["impostor_pairs"] if symmetric else scalars.get("impostor_attempts")
-    if not attempts:
-        return []
-    people: ComparedPeople | int | None = scalars.get("impostor_subjects") or None
-    if people is None and task == "verification":
-        people = ComparedPeople.from_scores(scores)
-    rates: dict[str, RatesAtTargets] = {"verification": "frr at far", "open_set": "dir at far"}
-    return support_messages(FAR_TARGETS, attempts, symmetric, rates[task], people)

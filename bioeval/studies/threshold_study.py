@@ -1,18 +1,18 @@
-"""Threshold study: a threshold for deployment, its rates with new subjects, and sample sizes."""
+"""Thresholds for deployment: chosen on all data, judged in folds or on a test set, and assured."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import xarray as xr
 
 from bioeval import partition
-from bioeval.base.arguments import chosen_task, require_integer
+from bioeval.base.arguments import check_confidence, chosen_task, require_integer
 from bioeval.base.errors import (
     DataError,
     Message,
@@ -20,12 +20,13 @@ from bioeval.base.errors import (
     counted,
     message_attrs,
     messages_of,
+    received,
 )
 from bioeval.base.kinds import Kind
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState
 from bioeval.counting.masks import PeopleOfParts, SearchedParts
-from bioeval.counting.operating_points import Attempts
+from bioeval.counting.operating_points import Attempts, trivial_cost
 from bioeval.counting.searches import Searches, claims_lost, search
 from bioeval.counting.threshold_rules import (
     ChosenThreshold,
@@ -40,7 +41,13 @@ from bioeval.protocol.fields import RankUnit
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.attributes import STUDY_PARTS, THRESHOLD_STUDY, about_attrs, tree_of
 from bioeval.results.dataset import Variables, dataset, threshold_with_next, variables_over
-from bioeval.results.support import RULES, beyond_scores, people_with
+from bioeval.results.support import (
+    RULES,
+    beyond_scores,
+    independent_trials,
+    people_with,
+    without_attempts,
+)
 from bioeval.results.variables import (
     COORDINATES,
     FOLDS,
@@ -49,23 +56,42 @@ from bioeval.results.variables import (
     Variable,
     entries,
 )
+from bioeval.scores.alignment import require_one_scale
 from bioeval.scores.distances import FusionRule, by_closeness, require_use_of_fusion
-from bioeval.scores.matrix import Scores, require_scores, require_subjects
-from bioeval.scores.people import ComparedPeople, knows_people, people_of_probes, subject_pattern_of
+from bioeval.scores.matrix import (
+    Scores,
+    require_all_scores,
+    require_scores,
+    require_subjects,
+)
+from bioeval.scores.people import (
+    ComparedPeople,
+    knows_people,
+    people_of_both_sets,
+    people_of_probes,
+    require_people,
+    subject_pattern_of,
+)
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.sampled import is_symmetric
+from bioeval.scores.sampled import KIND_DOUBTS, is_symmetric
 from bioeval.showing.messages import warns_of_doubts
+from bioeval.showing.numbers import threshold_text
 from bioeval.stats.aggregate import aggregate
-from bioeval.stats.options import BY_PEOPLE, IntervalMethod, required_interval
+from bioeval.stats.jackknife import limits_of_sum
+from bioeval.stats.options import (
+    BY_PEOPLE,
+    IntervalMethod,
+    IntervalName,
+    interval_of,
+    required_interval,
+)
 from bioeval.studies.assurance import (
     ASSURED,
-    Assured,
+    REFUSED,
     JudgedAttempts,
-    SearchesOfOthers,
+    JudgedSearches,
     assured_threshold,
-    check_assurance,
     remarks_on,
-    require_named_people,
 )
 from bioeval.studies.cross_evaluate import (
     FoldOptions,
@@ -74,406 +100,14 @@ from bioeval.studies.cross_evaluate import (
     fold_dataset,
     numbers_of_searches,
 )
-from bioeval.studies.judged_threshold import answers_of_study, new_people, rates_at
 from bioeval.studies.splits import Samples, SplitPlan
-
-# The people that a target of a threshold study needs, and the people that the data have.
-
-
-class StudyPeople(NamedTuple):
-    """The people and impostor attempts that decide whether data support a target."""
-
-    subjects: int  # number of people, of searches only those not enrolled; 0 if unknown
-    impostors: int  # number of impostor attempts; each pair of a symmetric matrix counts once
-    compared: ComparedPeople | None = None  # None of searches, and if people are unknown
-    is_search: bool = False  # whether people who are not enrolled search a gallery
-
-    def limit(self, rule: Rule) -> bool:
-        """Whether the number of people limits the targets of a rule."""
-        is_of_people = rule.name == "frr" and self.subjects > 0 and not self.is_search
-        return (rule.name == "far" or is_of_people) and rule.values[0] > 0
-
-    def in_pairs(self, rule: Rule) -> bool:
-        """Whether the rate of a rule is of pairs of people."""
-        return rule.name == "far" and not self.is_search
-
-    def independent(self, rule: Rule) -> int:
-        """Return the number of independent trials of the rate of a rule."""
-        if not self.in_pairs(rule):
-            return self.subjects
-        pairs = self.impostors if self.compared is None else self.compared.pairs
-        return min(self.impostors, pairs)
-
-    def in_words(self) -> dict[str, str]:
-        """Return the attribute with the number of people, empty if unknown."""
-        if not self.subjects:
-            return {}
-        text = counted(self.subjects, "people" if self.compared else "people who are not enrolled")
-        if self.compared is not None:
-            text += f", {counted(self.compared.pairs, 'pairs of people')}"
-        return {"people_here": text}
-
-
-class Needs(NamedTuple):
-    """What a target needs, over the rules of 3 and 30, and a message if the data have too few."""
-
-    variables: Variables  # empty unless the rule has a target that the number of people limits
-    messages: list[Message]  # at most one
-
-    @property
-    def are_shown(self) -> bool:
-        """Whether the data can show the target."""
-        return all(message.code != "target-not-shown" for message in self.messages)
-
-
-def needs_of(people: StudyPeople, rule: Rule, *, is_assured: bool) -> Needs:
-    """Return the people that a target needs and lacks.
-
-    `is_assured` says whether there is an assured threshold besides the threshold by the rule.
-    """
-    if not people.limit(rule):
-        return Needs({}, [])
-    rate = rule.name
-    target = float(rule.values[0])
-    in_pairs = people.in_pairs(rule)
-    independent = people.independent(rule)
-
-    # The variables, over the rules of 3 and 30.
-    numbers = [rule_of.attempts_for(target) for rule_of in RULES]
-    needed: Variables = {}
-    if people.subjects:
-        needed["subjects_needed"] = [*map(people_with, numbers)] if in_pairs else numbers
-    if rate == "far":
-        needed["impostors_needed"] = numbers
-        needed["impostors_missing"] = [max(0, number - independent) for number in numbers]
-    needed = variables_over(("rule",), **needed)
-
-    # The message on the first rule that the data do not fulfil.
-    error = {"far": "false accept", "frr": "false reject"}[rate]
-    about: dict[str, Any] = {"rate": rate, "target": target}
-    for rule_of, number in zip(RULES, numbers, strict=True):
-        if rule_of.supports(target, independent):
-            continue
-        about["needed"] = _needed_by_unit(people, number, in_pairs=in_pairs)
-        if rule_of == 3:
-            return Needs(needed, [Message("target-not-shown", **about, error=error)])
-        about |= {"errors": f"{error}s", "which": "", "beside": ""}
-        if is_assured:
-            about["which"] = "by the rule "
-            about["beside"] = (
-                "; the assured threshold needs fewer people, because its {far} is bounded and not "
-                "measured"
-            )
-        return Needs(needed, [Message("threshold-uncertain", **about)])
-    return Needs(needed, [])
-
-
-def unshown_in_training(
-    people: StudyPeople, rule: Rule, folds: xr.Dataset, *, divides_people: bool
-) -> Message | None:
-    """Return a message if the training parts of the folds do not support the target (rule of 3).
-
-    Thresholds of such parts say little about the threshold of all data, and so do their errors.
-    """
-    if not people.limit(rule):
-        return None
-    train, test = (folds["subjects"].sel(part=part).values for part in ("train", "test"))
-    share = float((train / np.maximum(train + test, 1)).min())
-    target = float(rule.values[0])
-    (rule_of, needed_trials) = RULES[0], RULES[0].attempts_for(target)
-    independent = people.independent(rule)
-    trials = math.floor(share * independent + 1e-9)
-    there, needed = {"impostor attempts": trials}, {"impostor attempts": needed_trials}
-    if people.subjects and divides_people:
-        who = "people who are not enrolled" if people.is_search else "people"
-        trials = number = math.floor(share * people.subjects + 1e-9)
-        there, needed = {who: number}, {who: needed_trials}
-        if people.in_pairs(rule):
-            pairs = people.subjects * (people.subjects - 1)
-            trials = math.floor(independent * number * (number - 1) / max(pairs, 1) + 1e-9)
-            there["pairs of people"] = trials
-            needed = {who: people_with(needed_trials), "pairs of people": needed_trials}
-    if rule_of.supports(target, trials):
-        return None
-    return Message(
-        "training-cannot-show", rate=rule.name, target=target, there=there, needed=needed
-    )
-
-
-def _needed_by_unit(people: StudyPeople, number: int, *, in_pairs: bool) -> dict[str, int]:
-    if not in_pairs:
-        return {"people who are not enrolled" if people.is_search else "people": number}
-    compared = people.compared
-    if compared is None or compared.pairs > people.impostors:
-        return {"impostor attempts": number}
-    more_people = people_with(number)
-    needed = {"people": more_people} if more_people > compared.number else {}
-    return needed | {"pairs of people": number}
-
-
-# The folds of a threshold study: of people, or of pairs whose people are not known.
-
-
-# The default numbers of folds and of repeats.
-USUAL_FOLDS = 10
-REPEATS = 20
-
-
-def require_folds(scores: Scores, name: str, number: int | None, *, low: int) -> None:
-    if number is None:
-        return
-    require_integer(name, number, low=low, of_draws=True)
-    if scores.layout == "pairs" and scores.pair_folds is not None:
-        raise DataError(f"`{name}` is {number}, but these pairs define folds; leave it out")
-
-
-def usual_folds(scores: Scores) -> tuple[int, list[Message]]:
-    """Return the default number of folds, and a message if the usual number is not possible.
-
-    Each fold has at least two people, or a pair of each class.
-    """
-    if scores.layout == "pairs" and scores.pair_folds is not None:
-        return USUAL_FOLDS, []
-    if divides_people(scores) or scores.layout != "pairs":
-        available = len(scores.subjects)
-        most_folds = len(scores.subjects) // 2
-        noun = "people"
-    else:
-        genuine = int(np.count_nonzero(scores.genuine))
-        available = most_folds = min(genuine, len(scores.genuine) - genuine)
-        noun = "pairs of the rarer class"
-    folds = min(USUAL_FOLDS, max(most_folds, 2))
-    if folds == USUAL_FOLDS:
-        return folds, []
-    return folds, [
-        Message("fewer-folds", folds=folds, usual=USUAL_FOLDS, there=available, what=noun)
-    ]
-
-
-def splitter_of_study(
-    scores: Scores, folds: int, repeats: int | None, random_state: RandomState, task: ThresholdTask
-) -> Any:
-    if scores.layout != "pairs":
-        require_subjects(scores, "a threshold study")
-    drawn: dict[str, Any] = {
-        "n_repeats": repeats or REPEATS,
-        "shuffle": True,
-        "random_state": random_state,
-    }
-    if task == "open_set":
-        return partition.SubjectKFold(folds, **drawn, stratify="enrolled")
-    if scores.layout == "pairs" and scores.pair_folds is not None:
-        return partition.PredefinedPairFolds(scores.pair_folds)
-    if divides_people(scores):
-        return partition.SubjectKFold(folds, **drawn)
-    return partition.SampleKFold(folds, **drawn, stratify="genuine")
-
-
-def divides_people(scores: Scores) -> bool:
-    """Whether folds divide people; otherwise they divide pairs, and share subjects."""
-    if scores.layout != "pairs":
-        return True
-    if scores.pair_subjects is None or scores.pair_folds is None:
-        return scores.pair_subjects is not None
-    # Given folds divide people if each person is in one fold.
-    codes = scores.codes
-    sides = np.concatenate([codes.gallery, codes.probe])
-    people = sides[~codes.no_person[sides]].tolist()
-    folds = np.tile(scores.pair_folds, 2)[~codes.no_person[sides]].tolist()
-    return len(set(zip(people, folds, strict=True))) == len(set(people))
-
-
-# The threshold of a study with its rates on all data, and its evaluation in folds.
-
+from bioeval.tasks.verification_task import chosen_threshold, verification
 
 #: The rates of a study.
 RATES = ("far", "frr", "hter")
 
 #: Statistics of each rate over the test parts of the folds, besides the mean.
 FOLD_STATISTICS = ("sd", "pooled")
-
-
-class CountedStudy(NamedTuple):
-    """The threshold of a study with its rates on all data, and the evaluation in folds."""
-
-    folds: xr.Dataset  # as of `cross_evaluate`
-    chosen: ChosenThreshold
-    attempts: Attempts  # all attempts, on which the threshold is chosen
-    rates: Mapping[str, Any]  # rates of all attempts at the threshold, with limits
-    variables: Variables  # numbers of people and pairs
-    people: StudyPeople
-    messages: Sequence[Message] = ()
-    others: SearchesOfOthers | None = None  # None of single comparisons
-
-    def variables_of_all_data(self, kind: Kind) -> Variables:
-        """Return the threshold in units of the scores, and numbers of attempts and people."""
-        values: Variables = {**self.chosen.in_units(kind)}
-        for name in ("genuine_attempts", "impostor_attempts"):
-            values[name] = getattr(self.attempts, name)
-        return values | self.variables
-
-
-def count_comparisons(
-    scores: Scores, rule: Rule, splitter: Any, interval: IntervalMethod
-) -> CountedStudy:
-    folds = cross_evaluate(scores, splitter, threshold=rule, interval=_method_over_folds(interval))
-    distance_rule = rule.as_distance(scores.kind)
-    verified = verify(scores, wanted=PointsWanted.of_rule(distance_rule))
-    attempts, compared = verified.attempts, verified.compared
-    chosen = choose(distance_rule, attempts)
-    pairs = attempts.impostor_attempts // (2 if is_symmetric(scores) else 1)
-    subjects = len(scores.subjects) if knows_people(scores) else 0
-    rates, messages = _rates_on_all_data(scores, chosen, interval)
-    variables: Variables = {"impostor_pairs": pairs}
-    if subjects:
-        variables["subjects"] = subjects
-    if compared is not None:
-        variables |= {"disjoint_pairs": compared.disjoint, "pairs_of_people": compared.pairs}
-    return CountedStudy(
-        folds,
-        chosen,
-        attempts,
-        rates,
-        variables,
-        StudyPeople(subjects, pairs, compared),
-        messages,
-    )
-
-
-def count_searches(
-    scores: Scores,
-    rule: Rule,
-    splitter: Any,
-    interval: IntervalMethod,
-    search_options: Mapping[str, Any],
-) -> CountedStudy:
-    """Return a study of open-set identification, of people who are not enrolled."""
-    task = OpenSet(impostors="unenrolled", **search_options)
-    options = FoldOptions("open_set", rule, _method_over_folds(interval), search=task)
-    person = scores.codes.probe
-    gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
-    searches = search(scores, task)
-    all_probes = np.arange(len(person))
-    whole = _searched_parts(searches, task, person, [all_probes])
-    # No threshold accepts a mate at another rank, nor a failed search, which has no distance.
-    is_first = whole.rank == 1
-    mate = np.where(is_first, searches.mate, np.nan)[whole.is_mated]
-    is_impostor = searches.impostor_probes("unenrolled")
-    attempts = Attempts.from_scores(mate, searches.other[is_impostor])
-    chosen = choose(rule.as_distance(scores.kind), attempts)
-    unenrolled = len(np.unique(person[is_impostor]))
-
-    # Folds divide the people who search, enrolled or not alike; the gallery stays whole.
-    is_enrolled = np.isin(person, person[searches.mates > 0])
-    meta = {"enrolled": np.where(is_enrolled, "yes", "no")}
-    plan = SplitPlan(splitter, len(person), person, meta=meta)
-    splits = [*plan.splits.values()]
-    train, test = (
-        _searched_parts(searches, task, person, [x.probes for x in parts])
-        for parts in ([x.train for x in splits], [x.test for x in splits])
-    )
-    numbers = numbers_of_searches(train, test, options, options.rule.as_distance(scores.kind))
-    numbers["gallery_subjects"] = np.full((len(splits), 2), gallery)
-    sizes = [Samples(person).sizes(split) for split in splits]
-    numbers |= {name: np.array([x[name] for x in sizes]) for name in sizes[0]}
-    lost = claims_lost(scores, options.fused(scores.kind))
-    about = Provenance.from_scores(scores).without_claims(*lost)
-    return CountedStudy(
-        fold_dataset(numbers, plan, about, options),
-        chosen,
-        attempts,
-        _rates_of_searches(scores, chosen, interval, search_options),
-        {
-            "impostor_pairs": attempts.impostor_attempts,
-            "subjects": len(np.unique(person)),
-            "unenrolled_people": unenrolled,
-        },
-        StudyPeople(unenrolled, attempts.impostor_attempts, is_search=True),
-        others=SearchesOfOthers(
-            searches.other[is_impostor],
-            person[is_impostor],
-            np.where(np.isnan(mate), np.inf, mate),
-        ),
-    )
-
-
-def _searched_parts(
-    searches: Searches, task: OpenSet, person: np.ndarray, parts: Sequence[np.ndarray]
-) -> SearchedParts:
-    """Return the searches of the whole gallery by the probes of each part.
-
-    `person` (probes,) has the code of the person who searches; all probes are of people.
-    """
-    chosen, probing, both = [], [], []
-    for probes in parts:
-        arrays = {k: x[probes] for k, x in vars(searches).items() if isinstance(x, np.ndarray)}
-        chosen.append(replace(searches, **arrays))
-        probing.append(len(np.unique(person[probes])))
-        both.append(len(np.unique(person[probes[searches.enrolled[probes]]])))
-    sides = np.array([probing, both])
-    people = PeopleOfParts(sides[0], enrolled=sides[1], both=sides[1], every=sides[0])
-    return SearchedParts.of_searches(chosen, task.ties, people)
-
-
-def searches_of_people(scores: Scores) -> Scores:
-    """Return scores whose probes are all of people; distractors and junk stay in the gallery.
-
-    Raise :class:`ProtocolError` unless people who are not enrolled search a gallery.
-    """
-    purpose = (
-        "a threshold of open set is for searches of a fixed gallery by people who are not enrolled"
-    )
-    if scores.layout != "probe-against-gallery":
-        raise ProtocolError(
-            f"{purpose}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
-            "probes and a gallery"
-        )
-    is_person = people_of_probes(scores) >= 0
-    if np.isin(scores.codes.probe, scores.codes.gallery)[is_person].all():
-        raise ProtocolError(f"{purpose}; all people of these probes are enrolled. Give others, too")
-    if is_person.all():
-        return scores
-    return scores.select(probes=np.flatnonzero(is_person))
-
-
-def _method_over_folds(interval: IntervalMethod) -> IntervalMethod:
-    return IntervalMethod("nadeau-bengio", interval.confidence)
-
-
-@stage("intervals")
-def _rates_of_searches(
-    scores: Scores,
-    chosen: ChosenThreshold,
-    interval: IntervalMethod,
-    search_options: Mapping[str, Any],
-) -> dict[str, Any]:
-    from bioeval.tasks.identification import open_set
-
-    if not (chosen.defined and math.isfinite(chosen.threshold)):
-        return {}
-    searched = open_set(
-        scores,
-        impostors="unenrolled",
-        interval=interval,
-        thresholds=[to_user(chosen.threshold, scores.kind)],
-        max_rank=1,
-        **search_options,
-    )
-    return {str(name): x.item() for name, x in searched.data_vars.items() if x.size == 1}
-
-
-@stage("intervals")
-def _rates_on_all_data(
-    scores: Scores, chosen: ChosenThreshold, interval: IntervalMethod
-) -> tuple[dict[str, Any], list[Message]]:
-    if not chosen.defined:
-        return {}, []
-    has_people = knows_people(scores)
-    rates, _ = rates_at(scores, chosen.threshold, interval if has_people else None)
-    if not has_people:
-        return rates, [Message("no-interval-by-subject", pattern=str(subject_pattern_of(scores)))]
-    return rates, interval.few_people(len(scores.subjects))
-
 
 STUDY = {
     "threshold": Variable(
@@ -659,8 +293,12 @@ def study_threshold(
     """
     rule = Rule.parse(target, "target")
     require_scores(scores)
-    require_folds(scores, "folds", folds, low=2)
-    require_folds(scores, "repeats", repeats, low=1)
+    for name, number, low in (("folds", folds, 2), ("repeats", repeats, 1)):
+        if number is None:
+            continue
+        require_integer(name, number, low=low, of_draws=True)
+        if scores.layout == "pairs" and scores.pair_folds is not None:
+            raise DataError(f"`{name}` is {number}, but these pairs define folds; leave it out")
     notes: list[Message] = []
     if folds is None:
         folds, notes = usual_folds(scores)
@@ -682,139 +320,847 @@ def study_threshold(
             "leave it out"
         )
     if assure is not None:
-        assure = check_assurance(assure, rule)
-        require_named_people(scores, "an assured threshold")
+        assure = check_confidence(assure, "assure")
+        if rule.name != "far" or not 0 < rule.values[0] < 1:
+            raise DataError(
+                f"`target` is {received(target)}; what can be assured is a FAR above 0 and below "
+                "1, such as far=0.01"
+            )
+        require_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
     method = required_interval(interval, BY_PEOPLE, takes_unit=not (is_open_set and assure))
     splitter = splitter_of_study(scores, folds, repeats, random_state, task)
 
     # The threshold on all data, and the thresholds of the folds.
-    search_options: dict[str, Any] = {}
     with rows_reported():
         if is_open_set:
             search_options = {"rank_unit": rank_unit, "fusion": by_closeness(fusion, scores.kind)}
-            counted = count_searches(scores, rule, splitter, method, search_options)
+            counts = count_searches(scores, rule, splitter, method, search_options)
         else:
-            counted = count_comparisons(scores, rule, splitter, method)
-    assured = None
+            counts = count_comparisons(scores, rule, splitter, method)
+    curve: JudgedAttempts | JudgedSearches | None = None
+    assured: dict[str, float] = {}
+    refusal = None
     if assure is not None:
-        if counted.others is None:
-            curve = JudgedAttempts(scores, assure, unit=method.unit).far_curve()
+        if counts.others is None:
+            curve = JudgedAttempts(scores, assure, unit=method.unit)
         else:
-            curve = counted.others.far_curve(assure)
-        assured = assured_threshold(curve, rule.values[0])
-    return _Study(scores, rule, method, search_options, notes, counted, assured).tree()
+            curve = JudgedSearches(counts.attempts, *counts.others, assure)
+        assured, refusal = assured_threshold(curve, rule.values[0])
+    divides = divides_people(scores)
+    needed, lacking, unshown = needs_of(
+        counts, rule, is_assured=curve is not None and refusal is None, divides=divides
+    )
 
+    # Each rate of all data, and expected with new subjects: over ``all, test``.
+    over_folds = aggregate(counts.folds, ("repeat", "fold")).sel(part="test")
+    mean_of_tests = over_folds.sel(statistic="mean")
+    rates: dict[str, list[float]] = {}
+    for end in ("", "_low", "_high"):
+        far, frr = (counts.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
+        for rate, on_all in zip(RATES, (far, frr, (far + frr) / 2), strict=True):
+            rates[f"{rate}{end}"] = [on_all, mean_of_tests[f"{rate}{end}"].item()]
+    for rate, statistic in itertools.product(RATES, FOLD_STATISTICS):
+        rates[f"{rate}_{statistic}"] = [
+            math.nan,
+            over_folds[rate].sel(statistic=statistic).item(),
+        ]
+    far, frr = rates["far"][0], rates["frr"][0]
 
-@dataclass(frozen=True)
-class _Study:
-    """What a study found, and the datasets that it makes of it."""
+    # The messages on the folds and the thresholds.
+    has_no_threshold = counts.attempts.defined and not counts.chosen.defined
+    messages = [
+        message
+        for message in (*messages_of(counts.folds.attrs), *notes)
+        if not (has_no_threshold and message.code == "undefined-in-parts")
+    ]
+    if not divides:
+        messages.append(Message("pairs-divided"))
+    messages += counts.messages
+    if has_no_threshold:
+        messages.append(Message("no-threshold", why=no_such_threshold(rule, counts.attempts)))
+    if rule.name == "fixed":
+        following = counts.attempts.next_scores(counts.chosen.threshold)
+        messages += beyond_scores(rule.values[0], far, frr, float(following))
+    if refusal is not None:
+        messages.append(refusal)
+    elif curve is not None:
+        messages += remarks_on(curve, assured, scores)
+    messages += lacking
 
-    scores: Scores
-    rule: Rule
-    method: IntervalMethod
-    search_options: Mapping[str, Any]  # empty for verification
-    notes: Sequence[Message]  # on the number of folds
-    counted: CountedStudy
-    assured: Assured | None  # None if no assured threshold was asked for
+    # The root: the thresholds.
+    variables: Variables = counts.chosen.in_units(scores.kind)
+    for name in ("genuine_attempts", "impostor_attempts"):
+        variables[name] = getattr(counts.attempts, name)
+    variables |= counts.variables
+    fold_attrs = counts.folds.attrs
+    attrs: dict[str, Any] = {x: fold_attrs[x] for x in _FOLD_ATTRIBUTES if x in fold_attrs}
+    attrs["chosen_on"] = "given" if rule.name == "fixed" else _CHOSEN_ON_ALL
+    attrs["divided"] = "subjects" if divides else "pairs"
+    if method.resamples:
+        attrs["replicates"] = method.replicates
+    attrs |= counts.search_options
+    if curve is not None:
+        thresholds = ("assured_threshold", "assured_threshold_next")
+        in_units = {name: to_user(assured[name], scores.kind) for name in thresholds}
+        variables |= assured | in_units | {"frr_price": assured["assured_frr"] - frr}
+        against = " against this gallery" if curve.fixed_gallery else ""
+        attrs |= {"assured_for": f"people like these{against}", "assured_over": curve.over}
+        attrs["assure"] = curve.far.confidence
+    about = Provenance.from_scores(scores)
+    studied = "single-template verification"
+    if about.use_title:
+        studied = f"verification, {about.use_title}"
+    if counts.search_options:
+        about = about.searching(scores)
+        studied = f"open set, {rank_unit} ranks"
+    described = about_attrs(about, THRESHOLD_STUDY, f"threshold study, {studied}", messages)
+    study = dataset(variables, STUDY, {}, described | attrs)
 
-    def tree(self) -> xr.DataTree:
-        counted, rule = self.counted, self.rule
-        is_assured = self.assured is not None and self.assured.refusal is None
-        needs = needs_of(counted.people, rule, is_assured=is_assured)
-        # Each rate of all data, and expected with new subjects: over ``all, test``.
-        over_folds = aggregate(counted.folds, ("repeat", "fold"))
-        mean_of_tests = over_folds.sel(part="test", statistic="mean")
-        rates = {}
-        for end in ("", "_low", "_high"):
-            far, frr = (counted.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
-            for rate, on_all in zip(RATES, (far, frr, (far + frr) / 2), strict=True):
-                rates[f"{rate}{end}"] = [on_all, mean_of_tests[f"{rate}{end}"].item()]
-        for rate, statistic in itertools.product(RATES, FOLD_STATISTICS):
-            value = over_folds[rate].sel(part="test", statistic=statistic).item()
-            rates[f"{rate}_{statistic}"] = [math.nan, value]
-        messages = [*self._messages(rates), *needs.messages]
-        study = self._dataset(rates["frr"][0], messages)
-        variables = variables_over(("part",), **rates)
-        unshown = unshown_in_training(
-            counted.people, rule, counted.folds, divides_people=divides_people(self.scores)
+    # The rates, and the messages that answer.
+    of_rates = variables_over(("part",), **rates)
+    if needed:
+        is_lacking = any(x.code == "target-not-shown" for x in lacking)
+        is_shown: dict[str, int] = {str(rule.name): int(not is_lacking)}
+        of_rates |= variables_over(
+            ("part",),
+            **{f"{x}{SUPPORTED}": [is_shown.get(x, 1), int(unshown is None)] for x in RATES},
         )
-        if needs.variables:
-            is_shown: dict[str, int] = {str(rule.name): int(needs.are_shown)}
-            variables |= variables_over(
-                ("part",),
-                **{f"{x}{SUPPORTED}": [is_shown.get(x, 1), int(unshown is None)] for x in RATES},
-            )
-        intervals: dict[str, str | int | float] = {}
-        thresholds = counted.folds["threshold"].values
-        finite = thresholds[np.isfinite(thresholds)]
-        if rule.name == "fixed":
-            intervals["fold_thresholds"] = "given"
-        elif finite.size:
-            intervals["fold_thresholds"] = f"{finite.min():.6g} to {finite.max():.6g}"
-        if "far_low" in counted.rates or "frr_low" in counted.rates:
-            intervals |= self.method.attrs()
-            if unshown is None:
-                intervals["interval_of_test"] = "Nadeau and Bengio (approximate) over the folds"
-        by_part = _rates_by_part(study, variables, intervals)
-        answers = answers_of_study(study, by_part, rule, messages, unshown)
-        study.attrs.update(message_attrs(answers, study.attrs))
-        nodes = {"": study, "rates": by_part}
-        if needs.variables:
-            about = {"task": STUDY_PARTS["needs"], **counted.people.in_words(), "detail": "verbose"}
-            nodes["needs"] = dataset(needs.variables, STUDY, {"rule": np.array(RULES)}, about)
-        return tree_of({**nodes, "folds": counted.folds.assign_attrs(detail="verbose")})
-
-    def _messages(self, rates: Mapping[str, list[float]]) -> Iterator[Message]:
-        """Yield the messages on the folds and the thresholds; `rates` are over the parts."""
-        has_no_threshold = self.counted.attempts.defined and not self.counted.chosen.defined
-        for message in (*messages_of(self.counted.folds.attrs), *self.notes):
-            if not (has_no_threshold and message.code == "undefined-in-parts"):
-                yield message
-        if not divides_people(self.scores):
-            yield Message("pairs-divided")
-        yield from self.counted.messages
-        if has_no_threshold:
-            yield Message("no-threshold", why=no_such_threshold(self.rule, self.counted.attempts))
-        if self.rule.name == "fixed":
-            at = self.rule.values[0], rates["far"][0], rates["frr"][0]
-            following = self.counted.attempts.next_scores(self.counted.chosen.threshold)
-            yield from beyond_scores(*at, float(following))
-        if self.assured is not None:
-            yield from remarks_on(self.assured, self.scores)
-
-    def _dataset(self, frr: float, messages: Sequence[Message]) -> xr.Dataset:
-        """Return the thresholds; `frr` is the FRR at the threshold by the rule."""
-        scores, search_options = self.scores, self.search_options
-        variables = self.counted.variables_of_all_data(scores.kind)
-        fold_attrs = self.counted.folds.attrs
-        attrs: dict[str, Any] = {x: fold_attrs[x] for x in _FOLD_ATTRIBUTES if x in fold_attrs}
-        attrs["chosen_on"] = "given" if self.rule.name == "fixed" else _CHOSEN_ON_ALL
-        attrs["divided"] = "subjects" if divides_people(scores) else "pairs"
-        if self.method.resamples:
-            attrs["replicates"] = self.method.replicates
-        attrs |= search_options
-        if self.assured is not None:
-            assured_variables, assured_attrs = self.assured.described(scores.kind, frr)
-            variables |= assured_variables
-            attrs |= assured_attrs | {"assure": self.assured.curve.judged.confidence}
-        about = Provenance.from_scores(scores)
-        studied = "single-template verification"
-        if about.use_title:
-            studied = f"verification, {about.use_title}"
-        if search_options:
-            about = about.searching(scores)
-            studied = f"open set, {search_options['rank_unit']} ranks"
-        described = about_attrs(about, THRESHOLD_STUDY, f"threshold study, {studied}", messages)
-        return dataset(variables, STUDY, {}, described | attrs)
-
-
-def _rates_by_part(
-    study: xr.Dataset, variables: Variables, attributes: Mapping[str, Any]
-) -> xr.Dataset:
-    about = {"task": STUDY_PARTS["rates"], **attributes}
-    about |= {x: study.attrs[x] for x in ("rank_unit",) if x in study.attrs}  # of searches
-    about |= {f"rates_at_{name}": value for name, value in threshold_with_next(study).items()}
+    attrs = {"task": STUDY_PARTS["rates"]}
+    finite = counts.folds["threshold"].values
+    finite = finite[np.isfinite(finite)]
+    if rule.name == "fixed":
+        attrs["fold_thresholds"] = "given"
+    elif finite.size:
+        attrs["fold_thresholds"] = f"{finite.min():.6g} to {finite.max():.6g}"
+    if "far_low" in counts.rates or "frr_low" in counts.rates:
+        attrs |= method.attrs()
+        if unshown is None:
+            attrs["interval_of_test"] = "Nadeau and Bengio (approximate) over the folds"
+    attrs |= {x: study.attrs[x] for x in ("rank_unit",) if x in study.attrs}  # of searches
+    attrs |= {f"rates_at_{name}": value for name, value in threshold_with_next(study).items()}
     labels = {"all": "same data", "test": new_people(study)}
     table = {**STUDY, "part": replace(COORDINATES["part"], labels=labels)}
-    return dataset(variables, table, {"part": np.array(["all", "test"])}, about)
+    by_part = dataset(of_rates, table, {"part": np.array(["all", "test"])}, attrs)
+    answers = answers_of_study(study, by_part, rule, messages, unshown)
+    study.attrs.update(message_attrs(answers, study.attrs))
+    nodes = {"": study, "rates": by_part}
+    if needed:
+        about_needs = {"task": STUDY_PARTS["needs"]}
+        if counts.people:
+            who = "people" if counts.compared else "people who are not enrolled"
+            about_needs["people_here"] = counted(counts.people, who)
+        if counts.people and counts.compared is not None:
+            about_needs["people_here"] += f", {counted(counts.compared.pairs, 'pairs of people')}"
+        about_needs["detail"] = "verbose"
+        nodes["needs"] = dataset(needed, STUDY, {"rule": np.array(RULES)}, about_needs)
+    return tree_of({**nodes, "folds": counts.folds.assign_attrs(detail="verbose")})
+
+
+# The folds of a threshold study: of people, or of pairs whose people are not known.
+
+
+# The default numbers of folds and of repeats.
+USUAL_FOLDS = 10
+REPEATS = 20
+
+
+def usual_folds(scores: Scores) -> tuple[int, list[Message]]:
+    """Return the default number of folds, and a message if the usual number is not possible.
+
+    Each fold has at least two people, or a pair of each class.
+    """
+    if scores.layout == "pairs" and scores.pair_folds is not None:
+        return USUAL_FOLDS, []
+    if divides_people(scores) or scores.layout != "pairs":
+        available = len(scores.subjects)
+        most_folds = len(scores.subjects) // 2
+        noun = "people"
+    else:
+        genuine = int(np.count_nonzero(scores.genuine))
+        available = most_folds = min(genuine, len(scores.genuine) - genuine)
+        noun = "pairs of the rarer class"
+    folds = min(USUAL_FOLDS, max(most_folds, 2))
+    if folds == USUAL_FOLDS:
+        return folds, []
+    return folds, [
+        Message("fewer-folds", folds=folds, usual=USUAL_FOLDS, there=available, what=noun)
+    ]
+
+
+def splitter_of_study(
+    scores: Scores, folds: int, repeats: int | None, random_state: RandomState, task: ThresholdTask
+) -> Any:
+    if scores.layout != "pairs":
+        require_subjects(scores, "a threshold study")
+    drawn: dict[str, Any] = {
+        "n_repeats": repeats or REPEATS,
+        "shuffle": True,
+        "random_state": random_state,
+    }
+    if task == "open_set":
+        return partition.SubjectKFold(folds, **drawn, stratify="enrolled")
+    if scores.layout == "pairs" and scores.pair_folds is not None:
+        return partition.PredefinedPairFolds(scores.pair_folds)
+    if divides_people(scores):
+        return partition.SubjectKFold(folds, **drawn)
+    return partition.SampleKFold(folds, **drawn, stratify="genuine")
+
+
+def divides_people(scores: Scores) -> bool:
+    """Whether folds divide people; otherwise they divide pairs, and share subjects."""
+    if scores.layout != "pairs":
+        return True
+    if scores.pair_subjects is None or scores.pair_folds is None:
+        return scores.pair_subjects is not None
+    # Given folds divide people if each person is in one fold.
+    codes = scores.codes
+    sides = np.concatenate([codes.gallery, codes.probe])
+    people = sides[~codes.no_person[sides]].tolist()
+    folds = np.tile(scores.pair_folds, 2)[~codes.no_person[sides]].tolist()
+    return len(set(zip(people, folds, strict=True))) == len(set(people))
+
+
+# The threshold of a study with its rates on all data, and its evaluation in folds.
+
+
+class CountedStudy(NamedTuple):
+    """The threshold of a study with its rates on all data, and the evaluation in folds."""
+
+    folds: xr.Dataset  # as of `cross_evaluate`
+    chosen: ChosenThreshold
+    attempts: Attempts  # all attempts, on which the threshold is chosen
+    rates: Mapping[str, Any]  # rates of all attempts at the threshold, with limits
+    variables: Variables  # numbers of people and pairs
+    #: Number of people, of searches only those not enrolled; 0 if unknown.
+    people: int
+    compared: ComparedPeople | None = None  # None of searches, and if people are unknown
+    messages: Sequence[Message] = ()
+    search_options: Mapping[str, Any] = {}  # empty of verification
+    #: Of searches by people who are not enrolled: the nearest distances, and the people.
+    others: tuple[np.ndarray, np.ndarray] | None = None
+
+
+def count_comparisons(
+    scores: Scores, rule: Rule, splitter: Any, interval: IntervalMethod
+) -> CountedStudy:
+    over_folds = IntervalMethod("nadeau-bengio", interval.confidence)
+    folds = cross_evaluate(scores, splitter, threshold=rule, interval=over_folds)
+    distance_rule = rule.as_distance(scores.kind)
+    verified = verify(scores, wanted=PointsWanted.of_rule(distance_rule))
+    attempts, compared = verified.attempts, verified.compared
+    chosen = choose(distance_rule, attempts)
+    has_people = knows_people(scores)
+    people = len(scores.subjects) if has_people else 0
+    rates: Mapping[str, Any] = {}
+    messages: list[Message] = []
+    if chosen.defined:
+        with stage("intervals"):
+            rates, _ = rates_at(scores, chosen.threshold, interval if has_people else None)
+        messages = interval.few_people(people)
+        if not has_people:
+            pattern = str(subject_pattern_of(scores))
+            messages = [Message("no-interval-by-subject", pattern=pattern)]
+    pairs = attempts.impostor_attempts // (2 if is_symmetric(scores) else 1)
+    variables: Variables = {"impostor_pairs": pairs}
+    if people:
+        variables["subjects"] = people
+    if compared is not None:
+        variables |= {"disjoint_pairs": compared.disjoint, "pairs_of_people": compared.pairs}
+    return CountedStudy(folds, chosen, attempts, rates, variables, people, compared, messages)
+
+
+def count_searches(
+    scores: Scores,
+    rule: Rule,
+    splitter: Any,
+    interval: IntervalMethod,
+    search_options: Mapping[str, Any],
+) -> CountedStudy:
+    """Return a study of open-set identification, of people who are not enrolled."""
+    task = OpenSet(impostors="unenrolled", **search_options)
+    over_folds = IntervalMethod("nadeau-bengio", interval.confidence)
+    options = FoldOptions("open_set", rule, over_folds, search=task)
+    person = scores.codes.probe
+    gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
+    searches = search(scores, task)
+    all_probes = np.arange(len(person))
+    whole = _searched_parts(searches, task, person, [all_probes])
+    # No threshold accepts a mate at another rank, nor a failed search, which has no distance.
+    is_first = whole.rank == 1
+    mate = np.where(is_first, searches.mate, np.nan)[whole.is_mated]
+    is_impostor = searches.impostor_probes("unenrolled")
+    attempts = Attempts.from_scores(mate, searches.other[is_impostor])
+    chosen = choose(rule.as_distance(scores.kind), attempts)
+    unenrolled = len(np.unique(person[is_impostor]))
+
+    # Folds divide the people who search, enrolled or not alike; the gallery stays whole.
+    is_enrolled = np.isin(person, person[searches.mates > 0])
+    meta = {"enrolled": np.where(is_enrolled, "yes", "no")}
+    plan = SplitPlan(splitter, len(person), person, meta=meta)
+    splits = [*plan.splits.values()]
+    train, test = (
+        _searched_parts(searches, task, person, [x.probes for x in parts])
+        for parts in ([x.train for x in splits], [x.test for x in splits])
+    )
+    numbers = numbers_of_searches(train, test, options, options.rule.as_distance(scores.kind))
+    numbers["gallery_subjects"] = np.full((len(splits), 2), gallery)
+    sizes = [Samples(person).sizes(split) for split in splits]
+    numbers |= {name: np.array([x[name] for x in sizes]) for name in sizes[0]}
+    lost = claims_lost(scores, options.fused(scores.kind))
+    about = Provenance.from_scores(scores).without_claims(*lost)
+    return CountedStudy(
+        fold_dataset(numbers, plan, about, options),
+        chosen,
+        attempts,
+        _rates_of_searches(scores, chosen, interval, search_options),
+        {
+            "impostor_pairs": attempts.impostor_attempts,
+            "subjects": len(np.unique(person)),
+            "unenrolled_people": unenrolled,
+        },
+        unenrolled,
+        search_options=search_options,
+        others=(searches.other[is_impostor], person[is_impostor]),
+    )
+
+
+@stage("intervals")
+def _rates_of_searches(
+    scores: Scores,
+    chosen: ChosenThreshold,
+    interval: IntervalMethod,
+    search_options: Mapping[str, Any],
+) -> dict[str, Any]:
+    from bioeval.tasks.identification import open_set
+
+    if not (chosen.defined and math.isfinite(chosen.threshold)):
+        return {}
+    searched = open_set(
+        scores,
+        impostors="unenrolled",
+        interval=interval,
+        thresholds=[to_user(chosen.threshold, scores.kind)],
+        max_rank=1,
+        **search_options,
+    )
+    return {str(name): x.item() for name, x in searched.data_vars.items() if x.size == 1}
+
+
+def _searched_parts(
+    searches: Searches, task: OpenSet, person: np.ndarray, parts: Sequence[np.ndarray]
+) -> SearchedParts:
+    """Return the searches of the whole gallery by the probes of each part.
+
+    `person` (probes,) has the code of the person who searches; all probes are of people.
+    """
+    chosen, probing, both = [], [], []
+    for probes in parts:
+        arrays = {k: x[probes] for k, x in vars(searches).items() if isinstance(x, np.ndarray)}
+        chosen.append(replace(searches, **arrays))
+        probing.append(len(np.unique(person[probes])))
+        both.append(len(np.unique(person[probes[searches.enrolled[probes]]])))
+    sides = np.array([probing, both])
+    people = PeopleOfParts(sides[0], enrolled=sides[1], both=sides[1], every=sides[0])
+    return SearchedParts.of_searches(chosen, task.ties, people)
+
+
+def searches_of_people(scores: Scores) -> Scores:
+    """Return scores whose probes are all of people; distractors and junk stay in the gallery.
+
+    Raise :class:`ProtocolError` unless people who are not enrolled search a gallery.
+    """
+    purpose = (
+        "a threshold of open set is for searches of a fixed gallery by people who are not enrolled"
+    )
+    if scores.layout != "probe-against-gallery":
+        raise ProtocolError(
+            f"{purpose}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
+            "probes and a gallery"
+        )
+    is_person = people_of_probes(scores) >= 0
+    if np.isin(scores.codes.probe, scores.codes.gallery)[is_person].all():
+        raise ProtocolError(f"{purpose}; all people of these probes are enrolled. Give others, too")
+    if is_person.all():
+        return scores
+    return scores.select(probes=np.flatnonzero(is_person))
+
+
+# The people that a target needs, and the people that the data have.
+
+
+def needs_of(
+    study: CountedStudy, rule: Rule, *, is_assured: bool, divides: bool
+) -> tuple[Variables, list[Message], Message | None]:
+    """Return the people that a target needs by the rules of 3 and 30, and messages on too few.
+
+    - the variables over ``rule``, empty unless the number of people limits the target
+    - at most one message, on the first rule that the data do not fulfil; `is_assured` says whether
+      there is an assured threshold besides the threshold by the rule
+    - a message if the training parts of the folds, which `divides` says are of people, do not
+      support the target by the rule of 3: thresholds of such parts say little about the threshold
+      of all data, and so do their errors
+    """
+    is_search = study.others is not None
+    is_of_people = rule.name == "frr" and study.people > 0 and not is_search
+    if not (rule.name == "far" or is_of_people) or not rule.values[0] > 0:
+        return {}, [], None
+    rate, target = rule.name, float(rule.values[0])
+    people, compared = study.people, study.compared
+    impostors = study.variables["impostor_pairs"]
+    who = "people who are not enrolled" if is_search else "people"
+    # A rate of pairs of people has at most as many independent trials as there are pairs.
+    in_pairs = rate == "far" and not is_search
+    independent = independent_trials(impostors, compared) if in_pairs else people
+
+    numbers = [rule_of.attempts_for(target) for rule_of in RULES]
+    needed: Variables = {}
+    if people:
+        needed["subjects_needed"] = [*map(people_with, numbers)] if in_pairs else numbers
+    if rate == "far":
+        needed["impostors_needed"] = numbers
+        needed["impostors_missing"] = [max(0, number - independent) for number in numbers]
+    needed = variables_over(("rule",), **needed)
+
+    # The first rule that the data do not fulfil.
+    messages: list[Message] = []
+    unfulfilled = [x for x in RULES if not x.supports(target, independent)]
+    if unfulfilled:
+        number = unfulfilled[0].attempts_for(target)
+        by_unit = {who: number}
+        if in_pairs:
+            by_unit = {"impostor attempts": number}
+            if compared is not None and compared.pairs <= impostors:
+                enough = people_with(number)
+                by_unit = {"people": enough} if enough > compared.number else {}
+                by_unit["pairs of people"] = number
+        about: dict[str, Any] = {"rate": rate, "target": target, "needed": by_unit}
+        error = {"far": "false accept", "frr": "false reject"}[rate]
+        if unfulfilled[0] == 3:
+            messages.append(Message("target-not-shown", **about, error=error))
+        else:
+            about |= {"errors": f"{error}s", "which": "", "beside": ""}
+            if is_assured:
+                about["which"] = "by the rule "
+                about["beside"] = (
+                    "; the assured threshold needs fewer people, because its {far} is bounded and "
+                    "not measured"
+                )
+            messages.append(Message("threshold-uncertain", **about))
+
+    # The smallest training part, as a share of all people.
+    train, test = (study.folds["subjects"].sel(part=part).values for part in ("train", "test"))
+    share = float((train / np.maximum(train + test, 1)).min())
+    trials = math.floor(share * independent + 1e-9)
+    present, asked = {"impostor attempts": trials}, {"impostor attempts": numbers[0]}
+    if people and divides:
+        trials = number = math.floor(share * people + 1e-9)
+        present, asked = {who: number}, {who: numbers[0]}
+        if in_pairs:
+            pairs = people * (people - 1)
+            trials = math.floor(independent * number * (number - 1) / max(pairs, 1) + 1e-9)
+            present["pairs of people"] = trials
+            asked = {who: people_with(numbers[0]), "pairs of people": numbers[0]}
+    if RULES[0].supports(target, trials):
+        return needed, messages, None
+    about = {"rate": rate, "target": target, "there": present, "needed": asked}
+    return needed, messages, Message("training-cannot-show", **about)
+
+
+# The messages of threshold studies and judged thresholds that say which threshold to install.
+
+
+#: A FAR on new people misses its target clearly if it is more than this many times the target.
+CLEARLY = 1.1
+
+
+def answers_of_study(
+    study: xr.Dataset,
+    rates: xr.Dataset,
+    rule: Rule,
+    messages: Sequence[Message],
+    unshown: Message | None,
+) -> list[Message]:
+    """Return messages on which threshold to install, and on a target that new people miss.
+
+    `rates` are the rates of all data and of the test parts; `messages` are all messages of a study.
+    With `unshown`, the message that training parts are too small, nothing is said of new people.
+    """
+    task = "identification" if "unenrolled_people" in study else ""
+    answers = _thresholds(study, rates, rule, [x for x in messages if not x.about], unshown)
+    test_rates = rates.sel(part="test")
+    far = float(test_rates["far"])
+    target = float(rule.values[0]) if rule.name == "far" else 0.0
+    if target and far > CLEARLY * target and unshown is None:
+        low = float(test_rates["far_low"])
+        answers += [
+            Message(
+                "target-missed",
+                people=new_people(study),
+                rate=far,
+                times=far / target,
+                target=target,
+                **({"low": low} if low <= target else {}),
+            )
+        ]
+    return [Message(x.code, **x.arguments, task=task) if task else x for x in answers]
+
+
+def _thresholds(
+    study: xr.Dataset,
+    rates: xr.Dataset,
+    rule: Rule,
+    messages: Sequence[Message],
+    unshown: Message | None,
+) -> list[Message]:
+    # No threshold is of use if the kind of the scores, or the labels, are likely wrong.
+    if any(x.code in KIND_DOUBTS and x.code != "near-chance" for x in messages):
+        reason = "impostor scores are nearer than genuine scores; correct the kind or the labels"
+        return [Message("nothing-to-install", why=f"{reason} as the warning says, and run again")]
+
+    # No threshold can be chosen.
+    by_code = {x.code: x for x in messages}
+    if math.isnan(study["threshold"]) and math.isnan(rates["hter"].sel(part="all")):
+        reason = "there are no attempts of both classes to choose it on"
+        if "no-threshold" in by_code:
+            reason = str(by_code["no-threshold"].arguments["why"])
+        return [Message("nothing-to-install", why=reason)]
+
+    # An assured threshold was asked for.
+    on_new: dict[str, Any] = {"people": new_people(study), "unshown": unshown}
+    if unshown is None:
+        on_new = _expected(study, rates.sel(part="test"), rule, messages)
+    if refusal := next((by_code[x] for x in REFUSED if x in by_code), None):
+        people: dict[str, float] = {}
+        if refusal.code == "too-few-people-to-promise" and study["people_estimated"].notnull():
+            people = {
+                "people": int(study["people_estimated"]),
+                "people_far": float(study["people_far"]),
+            }
+        return [
+            Message("no-threshold-promised", why=refusal, **people),
+            threshold_accepts(study, "Without assurance", **on_new),
+        ]
+    if "assured_threshold" in study:
+        cost: dict[str, float] = {}
+        if study["frr_price"] > 0:
+            cost = {
+                "frr_without": float(rates["frr"].sel(part="all")),
+                "frr_here": float(study["assured_frr"]),
+            }
+        return [
+            Message(
+                "install-threshold",
+                **threshold_with_next(study, "assured_threshold"),
+                confidence=float(study.attrs["assure"]),
+                target=float(rule.values[0]),
+                people=str(study.attrs["assured_for"]),
+                far_here=float(study["assured_far"]),
+                far_high=float(study["assured_far_high"]),
+                **cost,
+            )
+        ]
+
+    # The threshold by the rule, which is provisional if the data are too few.
+    if why_not_shown := by_code.get("target-not-shown"):
+        # What is missing for an expectation is missing for the target.
+        return [threshold_accepts(study, "Provisional", why=why_not_shown)]
+    if "subjects" not in study and rule.name != "fixed":
+        reason = "the people are unknown: many pairs may come from the same few people"
+        return [threshold_accepts(study, "Provisional", why=reason, **on_new)]
+    return [threshold_accepts(study, "Given" if rule.name == "fixed" else "Chosen", **on_new)]
+
+
+def _expected(
+    study: xr.Dataset, on_new: xr.Dataset, rule: Rule, messages: Sequence[Message]
+) -> dict[str, Any]:
+    """Return the rates to expect on new people; empty if neither rate has an interval.
+
+    In place of a rate without an interval, the message that says why is returned. The FAR target is
+    returned, too, if the FAR may be above it.
+    """
+    without_spread = [x for x in messages if x.code == "no-spread-between-parts"]
+    expected: dict[str, Any] = {}
+    for name in ("far", "frr"):
+        new, low, high = (float(on_new[f"{name}{end}"]) for end in ("", "_low", "_high"))
+        if not math.isnan(low):
+            expected |= {f"{name}_new": new, f"{name}_low": low, f"{name}_high": high}
+        for message in without_spread:
+            if message.arguments["rate"] == name:
+                expected[f"{name}_without"] = message
+    if len(expected) < 4:  # neither rate has an interval, or one is not defined
+        return {}
+    expected["people"] = new_people(study)
+    if rule.name == "far" and expected.get("far_high", 0) > rule.values[0]:
+        expected["target"] = float(rule.values[0])
+    return expected
+
+
+def threshold_accepts(result: xr.Dataset, status: str, **about: Any) -> Message:
+    """Return the message that says which scores the threshold of a result accepts.
+
+    `status` says what the threshold is: chosen, given, provisional or without assurance. It is
+    followed by further arguments: why it is provisional, and the rates to expect.
+    """
+    kind: Kind = result.attrs["kind"]
+    threshold = float(result["threshold"])
+    if math.isnan(threshold) or threshold == to_user(-math.inf, kind):
+        return Message("threshold-accepts-nothing", status=status)
+    return Message(
+        "threshold-accepts",
+        status=status,
+        scores=kind,
+        sign=">=" if kind == "similarity" else "<=",
+        **threshold_with_next(result),
+        **about,
+    )
+
+
+def new_people(study: xr.Dataset) -> str:
+    """Return for whom the rates of test parts are expected: new people, or new pairs."""
+    divided = str(study.attrs.get("divided", "subjects"))
+    return "new people" if divided == "subjects" else f"new {divided}"
+
+
+# A threshold that is chosen on a training set, and judged on a test set.
+
+
+_COST = "prior c_miss FRR + (1 - prior) c_fa FAR, divided by that of the better trivial decision"
+JUDGED: dict[str, Variable] = {
+    "threshold": Variable(
+        "threshold chosen on the training set",
+        "score",
+        "threshold T",
+        shown="threshold",
+        label="threshold",
+    ),
+    **entries(VERIFICATION, "far", "frr", "fa", "fr"),
+    "eer": Variable(
+        "EER of the test set, at its own best threshold (optimistic)",
+        "proportion",
+        label="EER of the test set",
+        direction="smaller",
+    ),
+    **entries(VERIFICATION, "genuine_attempts", "impostor_attempts"),
+    "dcf": Variable(
+        f"cost of the decisions at this threshold: {_COST}",
+        "cost",
+        label="DCF (actual)",
+        direction="smaller",
+    ),
+    "min_dcf": Variable(
+        f"the least cost of any threshold on the test set: {_COST}",
+        "cost",
+        label="minDCF of the test set",
+        direction="smaller",
+    ),
+}
+
+#: Attributes that describe the intervals of the rates on the test set.
+_INTERVAL_ATTRIBUTES = (
+    *("interval_method", "confidence", "interval_unit", "interval_for"),
+    "replicates",
+)
+
+
+@warns_of_doubts
+def judge_threshold(
+    train: Scores,
+    test: Scores,
+    target: Any = "far=0.001",
+    *,
+    interval: IntervalName | IntervalMethod | None = None,
+) -> xr.Dataset:
+    """Choose a threshold on a training set, and judge it on a test set.
+
+    Parameters
+    ----------
+    train, test : Scores
+        Training set (also called development set) and test set (evaluation set) of one system: the
+        same kind of scores, a matrix or a list of pairs each; of different subjects, unless the
+        threshold is for these very subjects.
+    target : float or str
+        A number, or the rule that chooses the threshold on `train`, as for
+        :func:`study_threshold`: ``"eer"``, ``"far=0.001"``, ``"min-dcf=0.01"`` (the threshold of
+        minDCF at a prior of 0.01), ``"cost=prior,c_miss,c_fa"`` ...
+    interval : str or :class:`bioeval.stats.IntervalMethod`, optional
+        Method of the intervals on `test`, as for :func:`bioeval.verification`:
+        ``"people"`` by default, and ``"wilson"`` where the subjects are not known.
+
+    Returns
+    -------
+    xarray.Dataset
+        - ``threshold``, in the units of the scores
+        - ``far``, ``frr``, ``fa``, ``fr``, ``genuine_attempts`` and ``impostor_attempts`` at this
+          threshold, over ``part``, the sets ``"train"`` and ``"test"``
+        - ``far_low``, ``far_high``, ``frr_low``, ``frr_high`` over ``part``: NaN in the set on
+          which the threshold was chosen
+        - ``eer`` of the test set
+
+        A target with a prior also has:
+
+        - ``dcf`` over ``part``: the actual cost of the test set, with ``dcf_low`` and ``dcf_high``,
+          and the least cost of the training set
+        - ``min_dcf``: the least cost of any threshold on the test set
+
+    Raises
+    ------
+    DataError
+        If the kinds of scores differ, or an option is wrong.
+    ProtocolError
+        If scores hold only an order, or the training set lacks a class of attempts.
+
+    Notes
+    -----
+    Costs are normalised as minDCF is: divided by ``min(prior c_miss, (1 - prior) c_fa)``. The
+    limits of ``dcf`` are those of a sum of two rates with their own limits, which are taken as
+    independent: Zou, G. Y., Donner, A. (2008). Construction of confidence limits about effect
+    measures. *Statistics in Medicine* 27, 1693-1702. The intervals take the threshold as given:
+    they are of the errors of other people at this very threshold.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> train, test = be.simulate(40, 4, random_state=1), be.simulate(40, 4, random_state=2)
+    >>> ds = be.judge_threshold(train, test, "min-dcf=0.01")
+    >>> there = ds.sel(part="test")
+    >>> print(f"{there.far:.4f} {there.frr:.3f}, DCF {there.dcf:.3f}, minDCF {there.min_dcf:.3f}")
+    0.0013 0.429, DCF 0.556, minDCF 0.522
+    """
+    rule = Rule.parse(target, "target")
+    require_scores(train)
+    require_scores(test)
+    for scores in (train, test):
+        require_values(scores, "a threshold")
+    require_one_scale(train, test, "a threshold", ("`train`", "`test`"))
+    is_wilson_for_lack_of_people = interval is None and not knows_people(test)
+    if interval is None:
+        interval = "wilson" if is_wilson_for_lack_of_people else "people"
+    method = interval_of(interval)
+    require_all_scores(train)
+
+    # The threshold, and the rates of both sets there.
+    with rows_reported():
+        chosen = chosen_threshold(train, rule, argument="target")
+    has_cost = rule.name == "cost"
+    on_train, _ = rates_at(train, chosen.threshold)
+    on_test, verified = rates_at(test, chosen.threshold, method, [rule.values] if has_cost else ())
+    if has_cost:
+        on_train |= _cost(on_train, rule)
+        on_test |= _cost(on_test, rule)
+    variables: Variables = {**chosen.in_units(train.kind), "eer": verified["eer"].item()}
+    if math.isfinite(chosen.threshold):
+        next_of_test = float(verified["threshold_next"].values[0])
+        variables["threshold_next"] = _next_of_both(test, variables | on_test, next_of_test)
+    if has_cost:
+        variables["min_dcf"] = verified["min_dcf"].values[0].item()
+    variables |= variables_over(
+        ("part",), **{name: [on_train[name], on_test[name]] for name in on_test}
+    )
+
+    # The result, with the message that says which scores the threshold accepts.
+    remarks = [note.concerning("training set") for note in Provenance.from_scores(train).notes]
+    remarks += people_of_both_sets(train, test)
+    remarks += [
+        without_attempts(role).concerning("test set")
+        for role in ("genuine", "impostor")
+        if not on_test[f"{role}_attempts"]
+    ]
+    if rule.name == "cost":
+        prior, miss, accept = rule.values
+        if on_test["dcf"] > 1:
+            always = "rejects" if prior * miss <= (1 - prior) * accept else "accepts"
+            cost = float(on_test["dcf"])
+            remarks.append(Message("actual-cost-above-1", prior=prior, cost=cost, answer=always))
+    for message in messages_of(verified.attrs):
+        if is_wilson_for_lack_of_people and message.code == "dependent-attempts":
+            message = Message("wilson-without-subjects", pattern=str(subject_pattern_of(test)))
+        remarks.append(message)
+    attrs: dict[str, Any] = about_attrs(
+        Provenance.from_scores(test), "judged-threshold", "threshold judged on a test set", remarks
+    )
+    attrs |= {x: verified.attrs[x] for x in _INTERVAL_ATTRIBUTES if x in verified.attrs}
+    attrs |= {
+        **rule.attrs("the training set"),
+        "train_system": str(train.name),
+        "train_fingerprint": train.fingerprint,
+    }
+    judged = dataset(variables, JUDGED, {"part": np.array(["train", "test"])}, attrs)
+    answer = threshold_accepts(judged, "Given" if rule.name == "fixed" else "Chosen")
+    return judged.assign_attrs(message_attrs([answer], attrs))
+
+
+def _next_of_both(test: Scores, variables: Variables, next_of_test: float) -> float:
+    """Return the nearest score of both sets that the threshold rejects, or a number before it.
+
+    - `variables`: the threshold, its errors on the test set, and as ``threshold_next`` the nearest
+      score of the training set
+    - `next_of_test`: the nearest score of the test set. If the set has too many attempts to list,
+      it may be nearer than all scores: then attempts are counted at the printed threshold.
+    """
+    threshold = variables["threshold"]
+    next_of_train = variables["threshold_next"]
+    nearer = max if test.kind == "similarity" else min
+    printed = float(threshold_text(threshold, next_of_train))
+    is_before_both = nearer(next_of_test, printed) == printed
+    if math.isnan(next_of_train) or is_before_both:
+        return nearer(next_of_test, next_of_train)
+    rates, _ = rates_at(test, to_user(printed, test.kind))
+    if any(rates[name] != variables[name] for name in ("fa", "fr")):
+        return next_of_test
+    return float(np.nextafter(printed, next_of_train))
+
+
+def rates_at(
+    scores: Scores,
+    threshold: float,
+    interval: IntervalMethod | None = None,
+    costs: Sequence[Any] = (),
+) -> tuple[dict[str, Any], xr.Dataset]:
+    """Return errors, rates and limits at a distance, and the result of verification there.
+
+    A distance that is NaN rejects all. If the distance accepts all or nothing, the rates are no
+    estimates, and have no limits.
+    """
+    score = to_user(-np.inf if math.isnan(threshold) else threshold, scores.kind)
+    is_finite = math.isfinite(score)
+    verified = verification(
+        scores,
+        interval=interval,
+        thresholds=[score if is_finite or threshold == np.inf else 0.0],
+        costs=costs or [(0.5, 1, 1)],
+        far_targets=(),
+        auc=bool(costs),
+    )
+    genuine, impostor = int(verified["genuine_attempts"]), int(verified["impostor_attempts"])
+    rates: dict[str, Any] = {"genuine_attempts": genuine, "impostor_attempts": impostor}
+    if is_finite or threshold == np.inf:
+        rates |= {name: verified[name].values[0].item() for name in ("far", "frr", "fa", "fr")}
+    else:
+        rates |= {"fa": 0, "fr": genuine}
+        rates |= {"far": 0.0 if impostor else math.nan, "frr": 1.0 if genuine else math.nan}
+    for name in ("far_low", "far_high", "frr_low", "frr_high"):
+        has_limit = is_finite and name in verified
+        rates[name] = verified[name].values[0].item() if has_limit else math.nan
+    return rates, verified
+
+
+def _cost(rates: Mapping[str, Any], rule: Rule) -> dict[str, float]:
+    """Return the normalised cost of the decisions of a set, with its limits, NaN without any.
+
+    The cost is ``(prior miss FRR + (1 - prior) accept FAR) / trivial``, where ``trivial`` is the
+    smaller of the costs of accepting all and of rejecting all.
+    """
+    prior, miss, accept = rule.values
+    trivial = float(trivial_cost(prior, miss, accept))
+    if not trivial:
+        return dict.fromkeys(("dcf", "dcf_low", "dcf_high"), math.nan)
+    weight_of_frr = prior * miss / trivial
+    weight_of_far = (1 - prior) * accept / trivial
+    frr, far = (
+        [weight * np.asarray(rates[f"{rate}{end}"]) for end in ("", "_low", "_high")]
+        for rate, weight in (("frr", weight_of_frr), ("far", weight_of_far))
+    )
+    low, high = limits_of_sum((frr[0], frr[1], frr[2]), (far[0], far[1], far[2]), least=0.0)
+    dcf = weight_of_frr * rates["frr"] + weight_of_far * rates["far"]
+    return {"dcf_low": float(low), "dcf_high": float(high), "dcf": dcf}

@@ -53,7 +53,6 @@ from bioeval.studies.compare import (
     ComparedMeasure,
     SystemMeasure,
     comparison_dataset,
-    with_answers,
 )
 
 # One sequence with integer codes for its identities, and the matching of its boxes.
@@ -1263,7 +1262,7 @@ def compare_trackers(
         "least_discordant": least_discordant(confidence),
         "fingerprint": "; ".join(x.fingerprint for x in results_of_trackers),
     }
-    return with_answers(comparison_dataset([*evaluated], ranked, attrs, messages))
+    return comparison_dataset([*evaluated], ranked, attrs, messages)
 
 
 def _role(name: str) -> str:

@@ -78,7 +78,7 @@ def threshold_command(
         target = f"far={far!r}"
     if on:
         _refuse_with("on", options, "threshold", "promise")
-        from bioeval.studies.judged_threshold import judge_threshold
+        from bioeval.studies.threshold_study import judge_threshold
 
         file, *trials = on  # a file, and perhaps the list of its trials
         if len(trials) > 1:

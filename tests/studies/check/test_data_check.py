@@ -178,18 +178,6 @@ def test_failed_and_infinite(kind):
     assert checked(values)["failed"].severity == "ok"
 
 
-def test_sentinels():
-    for place in (np.s_[7], np.s_[:, 7]):
-        values = distances()
-        values[place] = -1
-        result = checked(values)["sentinels"]
-        assert result.severity == "error" and end_values(result) == [-1]
-    values = distances()
-    values.flat[::97] = 999
-    result = checked(values)["sentinels"]
-    assert result.severity == "warning" and end_values(result) == [999]
-
-
 def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarray:
     """Return scores with a fixed value in some cells, at random templates."""
     values = values.copy()

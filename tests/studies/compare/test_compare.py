@@ -447,7 +447,11 @@ _MASK = [[0, 2, 1], [2, 0, 1], [1, 1, 0]]
         (lambda s: [s, be.Scores(s.values, s.probe_labels[::-1])], "labels differ at 48 of 48"),
         (lambda s: [s, be.Scores(s.values, *[s.probe_labels] * 2)], "all-against-all"),
         (lambda s: [s, s.values], "^b: the system is of type"),
-        (lambda s: [s, None], "^b: the system is None"),
+        (lambda s: [s], "^one system is given; expected two as `a` and `b`"),
+        (
+            lambda s: [[s, s]],
+            r"^`a` is a list of 2 systems; expected each .* be.compare\(\{\"old\"",
+        ),
         (lambda s: [_failed(s), s], "^a: the scores hold 1 NaN"),
         (lambda s: [be.Scores(np.ones((3, 3)), mask=_MASK)] * 2, "comparing.*Give labels$"),
         (lambda s: [be.Scores.from_pairs([1.0, 2.0], [1, 0])] * 2, "subjects="),
@@ -572,9 +576,10 @@ def test_each_system_may_have_a_threshold_of_its_own():
     assert compared.attrs["thresholds_of_systems"] == "near 4.5, similar -5"
     assert "near 4.5, similar -5" in as_text(compared)
     assert not [x for x in be.messages(compared) if x.code == "one-rate-at-threshold"]
-    for wrong in ("4.5", "1:2:3", "4.5:x", "4.5:inf"):
+    for wrong in (["4.5"], ["1:2:3"], ["4.5:x"], ["4.5:inf"], ["4.5:5", "4.5:6"]):
+        wrong_measures = [f"frr_at_thresholds={x}" for x in wrong]
         with pytest.raises(be.DataError, match="threshold"):
-            be.compare({"a": near, "b": similar}, measures=[f"frr_at_thresholds={wrong}"])
+            be.compare({"a": near, "b": similar}, measures=wrong_measures)
 
 
 @pytest.mark.parametrize(("rate", "other"), [("frr", "far"), ("far", "frr")])

@@ -155,7 +155,7 @@ def test_a_stricter_threshold_never_has_a_higher_limit_of_far(seeds):
         (unequal(), "far=0.1,frr=0.1", "0.1,frr=0.1'; expected far=X or frr=X$"),
         (unequal(), 0.1, "`promise` is 0.1; expected far=X or frr=X$"),
         (unequal(), [], "`promise` is empty"),
-        (be.Scores.from_pairs([0.1, 0.2], [1, 0]), "far=0.1", "rests on the number of people"),
+        (be.Scores.from_pairs([0.1, 0.2], [1, 0]), "far=0.1", "^a promise needs the subjects"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_promised_is_refused(scores, promise, says):
@@ -216,13 +216,14 @@ def test_a_confidence_is_between_0_and_1(assure):
 
 def test_lists_without_people_have_no_assured_threshold():
     list_of_pairs = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0])
-    with pytest.raises(be.DataError, match="rests on the number of people"):
+    with pytest.raises(be.ProtocolError, match="^an assured threshold needs the subjects of both"):
         be.study_threshold(list_of_pairs, "far=0.1", assure=0.95, folds=2)
 
 
 @pytest.mark.parametrize("target", ["far=1", "far=0", "far=1.0", "far=100%", "frr=0.1", 2.5])
 def test_a_target_is_a_far_above_0_and_below_1(target):
-    with pytest.raises(be.DataError, match="what can be assured is a FAR above 0 and below 1"):
+    says = f"^`target` is {target!r}; what can be assured is a FAR above 0 and below 1"
+    with pytest.raises(be.DataError, match=says):
         be.study_threshold(unequal(), target, assure=0.95, **STUDY)
 
 

@@ -39,7 +39,10 @@ def test_a_claim_is_shown_refuted_or_open(files, capsys):
         (["--promise", "far=1%"], "--promise needs the threshold that it is about: --threshold T"),
         (["--threshold", "3"], "--threshold is for a promise: give --promise far=X"),
         (["--threshold", "3", "--promise", "eer"], "--promise is 'eer'; expected far=X or frr=X"),
-        (["--target", "eer", "--assure", "0.95"], "--target is eer; what can be assured is a FAR"),
+        (
+            ["--target", "eer", "--assure", "0.95"],
+            "--target is 'eer'; what can be assured is a FAR",
+        ),
         (["--assure", "1"], "--assure"),
     ],
 )

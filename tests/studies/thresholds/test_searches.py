@@ -9,7 +9,8 @@ from named_arguments import raises_about
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.studies.assurance import SearchesOfOthers
+from bioeval.counting.operating_points import Attempts
+from bioeval.studies.assurance import JudgedSearches, rates_of
 
 SHORT = {"interval": "people", "task": "open_set", "folds": 3, "repeats": 1}
 
@@ -97,11 +98,10 @@ def test_the_threshold_is_that_of_the_definition(seed):
 def test_the_loosest_threshold_reaches_the_rate_and_never_passes_it(far, threshold, reached):
     """A mate as near as the next false alarm is beyond the threshold, as this alarm is."""
     alarms, mates = np.array([2.0, 1.0, 3.0, 2.0]), np.array([0.5, 1.0, 1.5, 2.0, 3.0, np.inf])
-    curve = SearchesOfOthers(alarms, np.arange(4), mates).far_curve(0.9)
-    loosest = curve.loosest(far)
-    assert loosest.threshold == threshold
-    assert loosest.far == loosest.far_of_attempts == reached
-    assert loosest.frr == (~(mates <= threshold)).mean()
+    attempts = Attempts.with_failures(np.where(np.isinf(mates), np.nan, mates), alarms)
+    loosest, far_reached, _ = JudgedSearches(attempts, alarms, np.arange(4), 0.9).loosest(far)
+    assert loosest == threshold and far_reached == reached
+    assert rates_of(attempts, threshold) == (reached, (~(mates <= threshold)).mean())
 
 
 def test_the_threshold_is_that_of_open_set():
