@@ -98,7 +98,7 @@ def test_the_threshold_is_that_of_the_definition(seed):
 def test_the_loosest_threshold_reaches_the_rate_and_never_passes_it(far, threshold, reached):
     """A mate as near as the next false alarm is beyond the threshold, as this alarm is."""
     alarms, mates = np.array([2.0, 1.0, 3.0, 2.0]), np.array([0.5, 1.0, 1.5, 2.0, 3.0, np.inf])
-    attempts = Attempts.with_failures(np.where(np.isinf(mates), np.nan, mates), alarms)
+    attempts = Attempts.from_scores(np.where(np.isinf(mates), np.nan, mates), alarms)
     loosest, far_reached, _ = JudgedSearches(attempts, alarms, np.arange(4), 0.9).loosest(far)
     assert loosest == threshold and far_reached == reached
     assert rates_of(attempts, threshold) == (reached, (~(mates <= threshold)).mean())
