@@ -47,8 +47,7 @@ from bioeval.counting.thresholds import (
     to_user,
 )
 from bioeval.counting.verification import Use
-from bioeval.partition.any_splitter import as_splitter, record_of
-from bioeval.partition.base import LabelCodes, SplitterLike
+from bioeval.partition.base import LabelCodes, SplitterLike, as_splitter, record_of
 from bioeval.protocol.fields import ImpostorProbes, PlainTies, RankUnit
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.attributes import about_attrs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast, get_args
@@ -29,7 +29,6 @@ from bioeval.base.progress import Tell, reporter, rows_reported, rows_reported_t
 from bioeval.counting.masks import (
     MaskedParts,
     PartsOfScores,
-    PartTemplates,
     SearchedParts,
     SelectedParts,
     batches,
@@ -40,8 +39,7 @@ from bioeval.counting.sorted_matrix import SortedMatrix
 from bioeval.counting.threshold_rules import Rule, point_values
 from bioeval.counting.thresholds import is_supported, to_user, with_rare_targets
 from bioeval.counting.verification import Use
-from bioeval.partition.any_splitter import ListedParts, as_splitter, record_of
-from bioeval.partition.base import SplitterLike
+from bioeval.partition.base import ListedParts, SplitterLike, as_splitter, record_of
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import ImpostorProbes, PlainTies
 from bioeval.protocol.loading import load
@@ -698,52 +696,16 @@ def _are_increasing(indices: Any, size: int) -> bool:
     return indices[0] >= 0 and indices[-1] < size and bool((indices[1:] > indices[:-1]).all())
 
 
-def tasks_in_parts(
-    tasks: CardTasks, scores: Scores, places: Sequence[tuple[Any, ...]]
-) -> TasksInParts | None:
-    """Return the tasks in parts whose points can be found together; None if they cannot.
+class TasksInParts:
+    """The tasks of a card in parts of one layout, whose points are found together.
 
     `tasks` are the checked tasks of a card in the first of the parts; `places` are the arguments of
     :meth:`Scores.select` for each part, which must be increasing rows and columns.
     """
-    card, options = tasks.card, tasks.options
-    searches = [*tasks.searching.values()]
-    if (
-        tasks.retrieval
-        or card.claims is not None
-        or options.extra_thresholds is not None
-        or (card.verification is not None and card.verification.pairs != "ordered")
-        or any(x.gallery != "all" or x.rank_unit != "template" for x in searches)
-        or any(x.ties not in get_args(PlainTies) for x in searches)
-    ):
-        return None
-    scores = with_exclusions(scores, card)
-    if masks_pay(scores, places):
-        matrix = SortedMatrix.from_scores(scores)
-        return TasksInParts(tasks, scores, places, partial(MaskedParts, matrix))
-    if not all(is_few(len(rows) * len(columns)) for rows, columns in places):
-        return None
 
-    def selected(places: Sequence[PartTemplates]) -> SelectedParts:
-        parts = SelectedParts([scores.select(*sides) for sides in places], tasks.about)
-        fusions = [x.use.fused for x in tasks.verifying.values()]
-        parts.count(fusions, tasks.searching.values())
-        return parts
-
-    return TasksInParts(tasks, scores, places, selected)
-
-
-class TasksInParts:
-    """The tasks of a card in parts of one layout, whose points are found together."""
-
-    def __init__(
-        self,
-        tasks: CardTasks,
-        scores: Scores,
-        places: Sequence[PartTemplates],
-        parts_at: Callable[[Sequence[PartTemplates]], PartsOfScores],
-    ):
-        self.tasks, self.scores, self.places, self.parts_at = tasks, scores, places, parts_at
+    def __init__(self, tasks: CardTasks, scores: Scores, places: Sequence[tuple[Any, ...]]):
+        self.tasks, self.places = tasks, places
+        self.scores = with_exclusions(scores, tasks.card)
         #: The FAR targets of all parts; rare targets, which only some parts support, come last.
         self.targets = tasks.far_targets
         if tasks.rare:
@@ -752,20 +714,42 @@ class TasksInParts:
 
     def numbers(self, tell: Tell) -> dict[str, Scalars] | None:
         """Return the numbers of all tasks by node; None if a part must be evaluated by itself."""
+        tasks, scores, card = self.tasks, self.scores, self.tasks.card
+        searching = tasks.searching
+        if (
+            tasks.retrieval
+            or card.claims is not None
+            or tasks.options.extra_thresholds is not None
+            or (card.verification is not None and card.verification.pairs != "ordered")
+            or any(x.gallery != "all" or x.rank_unit != "template" for x in searching.values())
+            or any(x.ties not in get_args(PlainTies) for x in searching.values())
+        ):
+            return None
+        matrix = None
+        if masks_pay(scores, self.places):
+            matrix = SortedMatrix.from_scores(scores)
+        elif not all(is_few(len(rows) * len(columns)) for rows, columns in self.places):
+            return None
         nodes: dict[str, list[tuple[Numbers, np.ndarray | None]]] = {}
-        is_square = self.tasks.scores.layout == "all-against-all"
-        for batch in batches(self.scores.shape, self.places):
-            parts = self.parts_at(self.places[batch])
+        is_square = tasks.scores.layout == "all-against-all"
+        for batch in batches(scores.shape, self.places):
+            parts: PartsOfScores
+            if matrix is not None:
+                parts = MaskedParts(matrix, self.places[batch])
+            else:
+                views = [scores.select(*sides) for sides in self.places[batch]]
+                parts = SelectedParts(views, tasks.about)
+                parts.count([x.use.fused for x in tasks.verifying.values()], searching.values())
             # Another layout may have another card; and a part may be without people.
             if (parts.are_square != is_square).any() or not parts.people.every.all():
                 return None
-            for node, verification in self.tasks.verifying.items():
+            for node, verification in tasks.verifying.items():
                 nodes.setdefault(node, []).append((self._verification(parts, verification), None))
             searches_by_ties: dict[str, SearchedParts] = {}
             longest = np.ones(1)
-            if self.tasks.searching:
+            if searching:
                 longest = np.maximum(parts.most_candidates(), 1)
-            for node, task in self.tasks.searching.items():
+            for node, task in searching.items():
                 if task.ties not in searches_by_ties:
                     searches_by_ties[task.ties] = parts.searches(task)
                 searches = searches_by_ties[task.ties]
@@ -962,8 +946,7 @@ def numbers_of_parts(
         try:
             tasks = tasks_of_part(selections[0])
             with rows_reported_to(None):
-                in_parts = tasks_in_parts(tasks, scores, selections)
-                numbers = None if in_parts is None else in_parts.numbers(tell)
+                numbers = TasksInParts(tasks, scores, selections).numbers(tell)
         except BioevalError:
             numbers = None  # the part itself raises the error again, with its number
         if numbers is not None:
