@@ -208,10 +208,6 @@ class SplitInput:
             raise DataError(f"{self.splitter}: {bad_choice('the metadata column', name, columns)}")
         return columns[name]
 
-    def has(self, name: str) -> bool:
-        """Whether there is a metadata column of the name."""
-        return name in self._columns
-
     def labelled(self, name: str) -> LabelCodes:
         """Return a metadata column as labels; none may be missing."""
         column = self.column(name)

@@ -325,8 +325,14 @@ def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dat
     datasets = []
     plan, sides = system.plan, system.sides
     for options, numbers in zip(tasks, evaluate_folds(system, tasks), strict=True):
-        of_all_folds = None if system.is_fitted else system.scores
-        about = system.about_task(options)
+        about, of_all_folds = system.about, None
+        if not system.is_fitted:
+            of_all_folds = system.scores
+            if options.task != "verification":
+                about = about.searching(system.scores)
+            if options.claims is None:
+                lost = claims_lost(system.scores, options.fused(system.kind))
+                about = about.without_claims(*lost, where=" of all data")
         dataset = fold_dataset(numbers, plan, about, options, of_all_folds)
         dataset.attrs["sizes_are_of"] = system.unit
         if plan.by_parts and not system.is_fitted and isinstance(sides, SplitSides):
@@ -607,15 +613,6 @@ class FoldedSystem:
     def about(self) -> Provenance:
         return Provenance.from_scores(self.scores)
 
-    def about_task(self, options: FoldOptions) -> Provenance:
-        about = self.about
-        if options.task != "verification":
-            about = about.searching(self.scores)
-        if options.claims is not None:
-            return about
-        lost = claims_lost(self.scores, options.fused(self.kind))
-        return about.without_claims(*lost, where=" of all data")
-
     def parts(self, split: Split) -> tuple[Scores | None, Scores | None]:
         """Return the scores of the training and of the test part; None without comparisons."""
         assert isinstance(self.sides, SplitSides | PairSides)
@@ -815,9 +812,6 @@ class TrainedSystem(FoldedSystem):
         self.plan = SplitPlan(splitter_in_order, samples, self.subjects, **options)
         self._remarks = tuple(order.remarks)
         self.sides = Samples(self.labels.codes)
-
-    def about_task(self, options: FoldOptions) -> Provenance:
-        return self.about
 
     def parts(self, split: Split) -> tuple[Scores | None, Scores | None]:
         """Return both parts, transformed by a clone that is fitted to the training samples."""

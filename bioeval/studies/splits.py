@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -236,8 +236,8 @@ class Samples:
 class SplitSides(Samples):
     """The distinct templates of both sides of a score matrix, as `n` samples that are divided.
 
-    Templates of no person (of the labels `ids`, or else as the scores know) are no samples: they
-    are in the gallery of every part, and never among its probes.
+    Templates of no person are no samples: they are in the gallery of every part, and never among
+    its probes.
 
     - `labels`, `subject` (n,): the subject of each sample, and its code
     - `meta`: the metadata columns that both sides have
@@ -246,10 +246,9 @@ class SplitSides(Samples):
       them
     """
 
-    def __init__(self, scores: Scores, ids: Sequence[Any] | None = None):
+    def __init__(self, scores: Scores):
         """Number the people among the templates in order of appearance, probes first."""
         self.scores = scores
-        self.ids = scores.no_person_ids if ids is None else tuple(ids)
         # Lines are the rows, followed by the columns. The distinct templates of both, in order of
         # appearance: the template of each line, and the first line of each template.
         line_ids = np.append(scores.probe_ids, scores.gallery_ids)
@@ -258,12 +257,12 @@ class SplitSides(Samples):
         template_of_line, first_line = np.argsort(order)[by_id.reshape(-1)], first[order]
         self.templates = len(first_line)
         code_of_line = np.append(scores.codes.probe, scores.codes.gallery)
-        of_no_person = scores.codes.of_no_person(self.ids)
+        of_no_person = scores.codes.of_no_person(scores.no_person_ids)
         is_person = ~of_no_person[code_of_line[first_line]]
         self.people = np.flatnonzero(is_person)
         self.n = len(self.people)
         if not self.n:
-            labels = ", ".join(scores.codes.labels_of_no_person(self.ids))
+            labels = ", ".join(scores.codes.labels_of_no_person(scores.no_person_ids))
             raise DataError(
                 f"all {counted(self.templates, 'templates')} are of no person ({labels}); "
                 "expected people to divide"

@@ -510,43 +510,27 @@ def test_any_hashable_is_a_subject(labels):
 
 
 def test_goldens():
-    def part_of_splits(splits, part):
-        return [index[part].tolist() for index in splits]
-
     def codes(splitter):
-        return "".join(map(str, fold_codes(splitter, SUBJECT)))
+        return ["".join(map(str, row)) for row in repeated_fold_codes(splitter, SUBJECT)]
 
-    assert codes(SPLITTERS[0]) == "222000000011222221"
-    assert codes(bp.SampleKFold(4, shuffle=True, random_state=7)) == "112210203103103023"
-    assert codes(SPLITTERS[2]) == "301330121010013222"
-    assert repeated_fold_codes(SPLITTERS[1], SUBJECT).tolist() == [
-        [1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1],
-        [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1],
-        [1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 0],
-    ]
-    assert repeated_fold_codes(SPLITTERS[3], SUBJECT).tolist() == [
-        [0, 0, 1, 1, 1, 0, 1, 0, 1, 0, 0, 1, 0, 0, 1, 0, 1, 1],
-        [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1],
-    ]
-    assert part_of_splits(SPLITTERS[4].split(y=SUBJECT), 1)[1:] == [
-        [0, 1, 2, 12, 13, 14, 15, 16],
-        [3, 8, 9],
-    ]
-    assert part_of_splits(SPLITTERS[5].split(y=SUBJECT), 1) == [
-        [0, 3, 6, 10, 16],
-        [7, 8, 9, 11, 16],
-    ]
+    def part_of_splits(splitter, part):
+        return [index[part].tolist() for index in splitter.split(y=SUBJECT)]
+
+    assert codes(SPLITTERS[0]) == ["222000000011222221"]
+    assert codes(bp.SampleKFold(4, shuffle=True, random_state=7)) == ["112210203103103023"]
+    assert codes(SPLITTERS[2]) == ["301330121010013222"]
+    subjects = ["111000000000111111", "000011110000111111", "111000000011111110"]
+    assert codes(SPLITTERS[1]) == subjects
+    assert codes(SPLITTERS[3]) == ["001110101001001011", "000000001111011111"]
+    drawn_subjects = [[0, 1, 2, 12, 13, 14, 15, 16], [3, 8, 9]]
+    assert part_of_splits(SPLITTERS[4], 1)[1:] == drawn_subjects
+    assert part_of_splits(SPLITTERS[5], 1) == [[0, 3, 6, 10, 16], [7, 8, 9, 11, 16]]
     assert [part.tolist() for part in next(SPLITTERS[6].split(y=SUBJECT))] == [
-        [8, 9, 12, 13, 14, 15, 16],
-        [0, 1, 2, 4, 5, 6, 7],
-        [3, 10, 11, 17],
-    ]
-    assert part_of_splits(SPLITTERS[7].split(y=SUBJECT), 1) == [
-        [2, 5, 8, 10, 14],
-        [0, 6, 8, 10, 14],
-        [0, 7, 9, 10, 16],
-    ]
-    assert part_of_splits(SPLITTERS[8].split(y=SUBJECT), 1) == [[2, 8, 10, 14]]
+        [8, 9, 12, 13, 14, 15, 16], [0, 1, 2, 4, 5, 6, 7], [3, 10, 11, 17]
+    ]  # fmt: skip
+    galleries = [[2, 5, 8, 10, 14], [0, 6, 8, 10, 14], [0, 7, 9, 10, 16]]
+    assert part_of_splits(SPLITTERS[7], 1) == galleries
+    assert part_of_splits(SPLITTERS[8], 1) == [[2, 8, 10, 14]]
 
 
 @pytest.mark.parametrize("count", [1, 2, 9])
