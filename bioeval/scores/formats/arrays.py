@@ -186,10 +186,9 @@ class ArrayFile:
         if role in self.roles:
             return self.roles[role]
         stated = self.arguments.take(f"columns.{role}")
-        ignored = self.arguments.ignored
-        if "probe_ids" in self.arrays:  # bioeval's own ids are numbers of templates, no labels
-            ignored = ignored | {"gallery_ids"}
-        names = [x for x in NAMES[role] if x in self.arrays and x not in ignored]
+        # The own ids of bioeval are numbers of templates, and no labels.
+        own_ids = {"gallery_ids"} if "probe_ids" in self.arrays else set()
+        names = [x for x in NAMES[role] if x in self.arrays.keys() - own_ids]
         names = [x for x in names if x not in self.arguments.meta.values()] or names
         if role == "scores":  # a list called `dist` is no matrix of distances
             names = [x for x in names if x not in DISTMAT or len(self.shape(x)) == 2]
@@ -380,7 +379,7 @@ class ArrayFile:
         has the scores.
         """
         is_chosen = any(f"columns.{role}" in self.arguments for role in MAIN_ROLES)
-        exempt = self.used | self.arguments.ignored | {*self.arguments.meta.values()}
+        exempt = self.used.union(self.arguments.meta.values())
         exempt |= _OF_MAIN_ROLES if is_chosen else set()
         main = next((role for role in MAIN_ROLES if role in self.roles), "")
         shapes: set[tuple[int, ...]] = set()  # those of a value for each comparison
@@ -400,7 +399,7 @@ class ArrayFile:
                     f'`columns={{"{name}": None}}` if it is not to be read',
                 )
             is_matrix = len(shape) > 1 and prod(shape) > 1 and name not in RESERVED | self.used
-            if name in self.arguments.ignored or not (is_matrix or self.is_unused_list(name)):
+            if not (is_matrix or self.is_unused_list(name)):
                 continue
             is_of_comparisons = any(shape[: len(x)] == x for x in shapes)
             is_of_sides = len(shape) == 2 and shape[1] == 2  # metadata of both sides of pairs
@@ -471,6 +470,7 @@ def scores_of(
     With `as_read`, distances of embeddings are computed as they are read. An array alone has its
     labels in `label_files`, by side.
     """
+    arrays = {name: x for name, x in arrays.items() if name not in arguments.ignored}
     schema = arrays.get("schema")
     if schema is not None and schema.shape == () and schema.dtype.kind in "iu":
         number = int(schema.read())
@@ -596,8 +596,7 @@ def _main_roles(file: ArrayFile) -> list[str]:
 
     Roles are stated by ``columns``, else by bioeval's own names, else by names of other programs.
     """
-    ignored = file.arguments.ignored
-    arrays = {name: x for name, x in file.arrays.items() if name not in ignored}
+    arrays = file.arrays
     if named := [role for role in MAIN_ROLES if f"columns.{role}" in file.arguments]:
         if {*named} >= {"scores", "embeddings"}:
             problem = '`columns={"scores": ...}` and `columns={"embeddings": ...}` are both given'
@@ -807,7 +806,7 @@ def _top_k_lists(file: ArrayFile) -> Scores:
     values = file.take("scores") if "columns.scores" in arguments else None
     if values is None:
         for known_name in NAMES["values"]:
-            if known_name not in file.arrays or known_name in arguments.ignored:
+            if known_name not in file.arrays:
                 continue
             if (shape := file.shape(known_name)) == lists.shape:
                 values = known_name
@@ -892,7 +891,7 @@ def _metadata(
     - Further columns are in the files of the labels.
     """
     is_own_layout, stated = file.is_own_layout, file.arguments.meta
-    names_in_use = RESERVED.union(_SIDES, file.used, file.arguments.ignored)
+    names_in_use = RESERVED.union(_SIDES, file.used)
     if are_one_set and not is_own_layout:
         names_in_use |= {*NAMES["camera of the gallery"]}  # a square matrix has one side
     candidates = [
@@ -925,7 +924,7 @@ def _metadata(
     further: list[tuple[int, str, str]] = []
     if not is_own_layout and "camera" not in stated:
         for side, role in enumerate(("camera of queries", "camera of the gallery")):
-            array = next((x for x in NAMES[role] if x in {*file.arrays} - names_in_use), None)
+            array = next((x for x in NAMES[role] if x in file.arrays), None)
             is_side = not (side and are_one_set)
             if array and is_side and f"{PREFIXES[side]}camera" not in stated:
                 further.append((side, "camera", array))
@@ -1151,7 +1150,7 @@ def _meta_of_pairs(file: ArrayFile, pair_count: int) -> Meta:
         # A single value for a pair is that of both templates.
         by_option[word] = values if values.ndim == 2 else np.column_stack([values, values])
         file.used.add(name)
-    names_in_use = RESERVED | file.used | file.arguments.ignored
+    names_in_use = RESERVED | file.used
     for name in file.arrays:
         if file.shape(name) == (pair_count, 2) and name not in names_in_use:
             of_two_columns[name] = file.read(name)
