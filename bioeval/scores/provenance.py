@@ -264,6 +264,20 @@ def counts_same(scores: Scores, column: str) -> bool:
     return False
 
 
+def camera_notes(scores: Scores) -> list[Message]:
+    """Return a message if the data have cameras and no convention states their use."""
+    if scores.layout == "pairs" or not knows_people(scores) or scores.has_mask:
+        return []
+    probe, gallery = scores.probe_meta.get("camera"), scores.gallery_meta.get("camera")
+    if probe is None or gallery is None or excludes_same(scores, "camera"):
+        return []
+    if len(known_texts(probe, "camera") | known_texts(gallery, "camera")) < 2:
+        return []
+    if scores.layout == "probe-against-gallery":
+        return [Message("cameras-not-used", column="camera")]
+    return [pairs_of_same("camera")]
+
+
 def look_alike(spelt: list[list[Any]], column: str, number: int) -> list[Message]:
     """Return the message on groups of values that differ only in spelling, if there are any."""
     if not spelt:

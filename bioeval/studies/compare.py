@@ -84,7 +84,7 @@ from bioeval.scores.people import (
     require_people,
     units_of_people,
 )
-from bioeval.scores.provenance import Provenance, too_few_notes
+from bioeval.scores.provenance import Provenance, camera_notes, too_few_notes
 from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
 from bioeval.showing.messages import warns_of_doubts
@@ -101,7 +101,6 @@ from bioeval.tasks.reid.candidates import (
     Convention,
     Named,
     cameras_of,
-    column_warnings,
     convention_of,
 )
 from bioeval.tasks.reid.counts import means_without_groups
@@ -635,7 +634,7 @@ def _measure_all(
                 else:
                     if any(x.scalar.name in IDENTIFICATION for x in system_measured.measures):
                         messages += scores.completeness.messages()
-                    messages += column_warnings(scores)
+                    messages += camera_notes(scores)
                 measured[name] = replace(
                     system_measured,
                     messages=list(dict.fromkeys(messages)),

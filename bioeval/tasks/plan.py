@@ -28,12 +28,11 @@ from bioeval.results.identification import open_set_distances
 from bioeval.results.variables import RANKS, best_values
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import has_subjects, knows_people, require_people
-from bioeval.scores.provenance import Provenance
+from bioeval.scores.provenance import Provenance, camera_notes
 from bioeval.scores.sampled import is_symmetric
 from bioeval.tasks.card_scores import compared, galleries_of
 from bioeval.tasks.identification import SearchCounted
 from bioeval.tasks.options import EvaluationOptions
-from bioeval.tasks.reid.candidates import column_warnings
 from bioeval.tasks.reid.counts import ReidCounts
 from bioeval.tasks.reid.reid import plan_retrieval
 from bioeval.tasks.single_template_counts import SingleTemplateCounted
@@ -91,7 +90,7 @@ class CardTasks:
             if card.galleries is not None:
                 notes.append(Message("one-gallery", column=card.galleries.column))
             if automatic and scores.layout != "pairs":
-                notes += column_warnings(scores)
+                notes += camera_notes(scores)
             about = Provenance.from_scores(scores)
             self.about = replace(about, notes=(*about.notes, *notes)) if notes else about
         self.curve = options.curve

@@ -25,13 +25,12 @@ from bioeval.protocol.fields import CardSection, Field
 from bioeval.protocol.loading import available, load
 from bioeval.protocol.tasks import Reid
 from bioeval.scores.arrays import Mask
-from bioeval.scores.attempts import Exclusion, are_left_out, excludes_same, leaving_out, masked
+from bioeval.scores.attempts import Exclusion, are_left_out, leaving_out, masked
 from bioeval.scores.codes import Codes, column_codes
 from bioeval.scores.labels import CAMERA_COLUMNS, ids_of_no_person
 from bioeval.scores.matrix import Scores, require_subjects, require_templates
-from bioeval.scores.metadata import known_texts
-from bioeval.scores.people import are_enrolled, knows_people
-from bioeval.scores.provenance import Provenance, pairs_of_same, rule_notes
+from bioeval.scores.people import are_enrolled
+from bioeval.scores.provenance import Provenance, rule_notes
 
 #: The name, the path or the card of a convention.
 Named: TypeAlias = str | os.PathLike[str] | Protocol
@@ -175,22 +174,6 @@ def has_cameras(scores: Scores) -> bool:
     if scores.layout == "pairs":
         return False
     return None not in map(_camera_column, (scores.probe_meta, scores.gallery_meta))
-
-
-def column_warnings(scores: Scores) -> list[Message]:
-    """Return a message if the data have cameras and no convention states their use."""
-    if scores.layout == "pairs" or not knows_people(scores) or scores.has_mask:
-        return []
-    metas = (scores.probe_meta, scores.gallery_meta)
-    sides = [meta["camera"] for meta in metas if "camera" in meta]
-    if len(sides) < 2 or excludes_same(scores, "camera"):
-        return []
-    cameras = set().union(*(known_texts(side, "camera") for side in sides))
-    if len(cameras) < 2:
-        return []
-    if scores.layout == "probe-against-gallery":
-        return [Message("cameras-not-used", column="camera")]
-    return [pairs_of_same("camera")]
 
 
 def _camera_column(meta: Mapping[str, Any]) -> str | None:
