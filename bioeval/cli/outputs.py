@@ -97,7 +97,16 @@ def refuse_inputs(places: Iterable[Path], out: str) -> None:
     existing = list(filter(Path.exists, places))
     if not existing:  # what is not there is not read
         return
-    for word, file in _files_to_read(out):
+    from bioeval.scores.formats.labels import SIBLINGS, sibling
+
+    words = command_words()
+    words += [word.partition("=")[2] for word in words]  # FILE in --labels=FILE
+    if out in words:
+        words.remove(out)
+    files = [(word, Path(word)) for word in filter(None, words)]
+    arrays = [(word, path) for word, path in files if path.suffix.lower() == ".npy"]
+    files += [(word, sibling(path, ending)) for word, path in arrays for ending in SIBLINGS]
+    for word, file in files:
         for place in existing:
             if os.path.exists(file) and place.samefile(file):
                 role = "one of the files to read" if word == str(place) else f"read for {word!r}"
@@ -110,22 +119,6 @@ def command_words() -> list[str]:
 
     context = click.get_current_context(silent=True)
     return [] if context is None else [*context.meta.get(COMMAND_LINE, ())]
-
-
-def _files_to_read(out: str) -> Iterator[tuple[str, Path]]:
-    """Yield words of the command line with the files that they name; `out` is left out once."""
-    from bioeval.scores.formats.labels import SIBLINGS, sibling
-
-    words = command_words()
-    words += [word.partition("=")[2] for word in words]  # FILE in --labels=FILE
-    if out in words:
-        words.remove(out)
-    for word in filter(None, words):
-        path = Path(word)
-        yield word, path
-        if path.suffix.lower() == ".npy":
-            for ending in SIBLINGS:
-                yield word, sibling(path, ending)
 
 
 def refuse_to_replace(places: Iterable[Path], force: bool) -> None:

@@ -212,12 +212,10 @@ class CardTasks:
                 with_thresholds=curves
                 and (verification.requested_thresholds is None or extra_thresholds is not None),
             )
-        if extra_thresholds is not None:
-            self._add_thresholds(counted, to_internal(extra_thresholds, self.scores.kind))
-
-    def _add_thresholds(self, counted: dict[str, CountedTask], extra: np.ndarray) -> None:
-        """Add the distances `extra` and the operating points of all tasks to every curve."""
-        verified = [*self.verifying.values()]
+        if extra_thresholds is None:
+            return
+        # These distances, and the operating points of all tasks, are on every curve.
+        extra = to_internal(extra_thresholds, self.scores.kind)
         added = [extra, *(verification.points.extra_thresholds for verification in verified)]
         searches = counted.get("open_set")
         if isinstance(searches, SearchCounted):

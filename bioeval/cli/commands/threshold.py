@@ -93,7 +93,16 @@ def threshold_command(
         require_defined([of_test["far"], of_test["frr"]], [test])
         run.finish(judged)
     elif "promise" in options:
-        _check_promises(run, data, second, options)
+        from bioeval.studies.assurance import check_promise
+
+        _refuse_with("promise", options)
+        scores = run.read(data, second)
+        if "threshold" not in options:
+            raise DataError("--promise needs the threshold that it is about: --threshold T")
+        settings = {name: run.settings[name] for name in ("confidence", "unit")}
+        checked = check_promise(scores, options["threshold"], options["promise"], **settings)
+        _finish_with_curves(run, checked, scores, options)
+        fail_if_refuted(run, checked)
     elif "threshold" in options:
         raise click.UsageError("--threshold is for a promise: give --promise far=X too")
     else:
@@ -116,20 +125,6 @@ def _refuse_with(chosen: str, options: dict[str, Any], *others: str) -> None:
             raise click.UsageError(f"--{name} does not go with --{chosen}")
     if options["task"] != "verification":
         raise click.UsageError(f"--{chosen} is of verification; leave out --task open_set")
-
-
-def _check_promises(run: Run, data: str, second: str | None, options: dict[str, Any]) -> None:
-    from bioeval.studies.assurance import check_promise
-
-    _refuse_with("promise", options)
-    scores = run.read(data, second)
-    if "threshold" not in options:
-        raise DataError("--promise needs the threshold that it is about: --threshold T")
-    threshold: float = options["threshold"]
-    settings = {name: run.settings[name] for name in ("confidence", "unit")}
-    checked = check_promise(scores, threshold, options["promise"], **settings)
-    _finish_with_curves(run, checked, scores, options)
-    fail_if_refuted(run, checked)
 
 
 def fail_if_refuted(run: Run, checked: xr.Dataset) -> None:

@@ -21,7 +21,7 @@ from bioeval.base.arguments import require_choice, require_integer
 from bioeval.base.errors import CardError, DataError, Message, ProtocolError, received
 from bioeval.counting.parts import Parts, RowParts, parts_of
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.fields import CardSection, Field
+from bioeval.protocol.fields import CardSection
 from bioeval.protocol.loading import available, load
 from bioeval.protocol.tasks import Reid
 from bioeval.scores.arrays import Mask
@@ -126,21 +126,20 @@ def convention_names(sections: Sequence[str] = ("reid",)) -> list[str]:
 
 def with_options(section: S, **options: Any) -> S:
     """Return a section with some options checked and changed; None leaves the section's value."""
-    fields = section.fields()
-    changes = {k: _checked(k, v, fields[k]) for k, v in options.items() if v is not None}
+    changes = {name: value for name, value in options.items() if value is not None}
+    for name, value in changes.items():
+        field = section.fields()[name]
+        if field.choices:
+            require_choice(name, value, field.words())
+        elif not field.many:
+            changes[name] = require_integer(name, value, low=1)
+        else:
+            try:
+                changes[name] = tuple(require_integer(name, x, low=-(2**62)) for x in value)
+            except TypeError:
+                text = f"{name} is {received(value)}; expected a list of whole numbers"
+                raise DataError(text) from None
     return replace(section, **changes)
-
-
-def _checked(name: str, value: Any, field: Field) -> Any:
-    if field.choices:
-        require_choice(name, value, field.words())
-        return value
-    if not field.many:
-        return require_integer(name, value, low=1)
-    try:
-        return tuple(require_integer(name, x, low=-(2**62)) for x in value)
-    except TypeError:
-        raise DataError(f"{name} is {received(value)}; expected a list of whole numbers") from None
 
 
 def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -23,7 +23,7 @@ from bioeval.counting.searches import RankFacts
 from bioeval.counting.single_template import chances_of_shots
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.ties import ENDS, place_weights, tied_ahead
-from bioeval.protocol.fields import ApForm, PlainTies, PrecisionOver, RankKOver, Ties
+from bioeval.protocol.fields import ApForm, PrecisionOver, RankKOver, Ties
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Scalars, dataset, rate, variables_over
 from bioeval.results.identification import (
@@ -511,7 +511,17 @@ class ReidCounts:
         the people of `absent` of them have no templates in the gallery.
         """
         matches, rules = self.matches, self.candidates.rules
-        messages = [*self._tie_messages()]
+        messages: list[Message] = []
+        if rules.ap != "tied-once":
+            messages += precision_message(matches, self.in_means(matches), rules.ap)
+        if self.cmc_matches.tied.any():
+            messages += rank_message(
+                "cmc", lambda ties: self._cmc(ties).means(rules.max_rank), CMC_WORDS
+            )
+        if rules.ties == "expected" and self.ambiguous:
+            undefined = ["mAP", *(QUERY_MEANS[x].label for x in OF_MATCH if x not in OF_RANK)]
+            undefined.append("interpolated precision")
+            messages.append(Message("expected-ties", queries=self.ambiguous, measures=undefined))
         if rules.rank_k is not None:
             messages += cut_messages(matches.counts, rules.rank_k, rules.rank_k_over)
         if self.thresholds is not None:
@@ -551,7 +561,22 @@ class ReidCounts:
         in_means = self.in_means(self.matches)
         plain_ties = "stable" if rules.ties == "expected" else rules.ties
         cmc = self._cmc(rules.ties)
-        values = self._query_values(plain_ties)
+        # The value of each query by the name of the mean, NaN where ties leave it open.
+        is_undefined = rules.ties == "expected" and self.ambiguous > 0
+        undefined_values = np.full(len(matches.counts), np.nan)
+        values: dict[str, np.ndarray] = {"mean_ap": undefined_values}
+        if not is_undefined or rules.ap == "tied-once":
+            values["mean_ap"] = average_precision(matches, plain_ties, rules.ap)
+        for name in OF_MATCH:
+            values[name] = undefined_values
+            if not is_undefined or name in OF_RANK:
+                ties = "expected" if is_undefined else plain_ties
+                values[name] = match_sum(matches, ties, name)
+        if rules.rank_k is not None:
+            values["rank_k_mean_ap"] = undefined_values
+            if not is_undefined:
+                cut = rules.rank_k, rules.rank_k_over
+                values["rank_k_mean_ap"] = cut_average_precision(matches, plain_ties, *cut)
         query = np.flatnonzero(matches.counts)
         means = {name: QueryMean(in_means, query, x[query]) for name, x in values.items()}
         if self.thresholds is not None:
@@ -560,7 +585,7 @@ class ReidCounts:
         if not curves:
             return QueryMeasures(cmc, means)
         levels = np.full((len(in_means), TENTHS + 1), np.nan)
-        if rules.ties != "expected" or not self.ambiguous:
+        if not is_undefined:
             levels = interpolated_precision(matches, plain_ties)
         means["interpolated_precision"] = QueryMean(in_means, query, levels[query])
         over_ranks = ranked_curves(
@@ -572,30 +597,6 @@ class ReidCounts:
             precision_over=rules.precision_over,
         )
         return QueryMeasures(cmc, means, over_ranks)
-
-    def _query_values(self, plain_ties: PlainTies) -> dict[str, np.ndarray]:
-        """Return the value of each query by the name of the mean, NaN where ties leave it open.
-
-        `plain_ties` are the convention's; under expected ties, the policy where nothing is tied.
-        """
-        matches, rules = self.matches, self.candidates.rules
-        is_undefined = rules.ties == "expected" and self.ambiguous > 0
-        undefined_values = np.full(len(matches.counts), np.nan)
-        values: dict[str, np.ndarray] = {"mean_ap": undefined_values}
-        if not is_undefined or rules.ap == "tied-once":
-            values["mean_ap"] = average_precision(matches, plain_ties, rules.ap)
-        for name in OF_MATCH:
-            if not is_undefined or name in OF_RANK:
-                ties = "expected" if is_undefined else plain_ties
-                values[name] = match_sum(matches, ties, name)
-            else:
-                values[name] = undefined_values
-        if rules.rank_k is not None:
-            values["rank_k_mean_ap"] = undefined_values
-            if not is_undefined:
-                cut = rules.rank_k, rules.rank_k_over
-                values["rank_k_mean_ap"] = cut_average_precision(matches, plain_ties, *cut)
-        return values
 
     @cached_property
     def _retrieved_sets(self) -> RetrievedSets:
@@ -644,19 +645,6 @@ class ReidCounts:
             return MatchCurve(in_means, *Places(query, rank, np.ones(len(closer))))
         places_of = places_among_non_matches if rules.cmc == "allshots" else places_of_first_match
         return MatchCurve(in_means, *places_of(matches, ties))
-
-    def _tie_messages(self) -> Iterator[Message]:
-        matches, rules = self.matches, self.candidates.rules
-        if rules.ap != "tied-once":
-            yield from precision_message(matches, self.in_means(matches), rules.ap)
-        if self.cmc_matches.tied.any():
-            yield from rank_message(
-                "cmc", lambda ties: self._cmc(ties).means(rules.max_rank), CMC_WORDS
-            )
-        if rules.ties == "expected" and self.ambiguous:
-            undefined = ["mAP", *(QUERY_MEANS[x].label for x in OF_MATCH if x not in OF_RANK)]
-            undefined.append("interpolated precision")
-            yield Message("expected-ties", queries=self.ambiguous, measures=undefined)
 
 
 def ranked_curves(

@@ -330,7 +330,24 @@ class GomCounts(ReidCounts):
         left_out = candidates.left_out
         matched = self.matches.counts > 0
         measures = self._over_distances()
-        variables = self._means_and_curves(measures) | {
+        # The means, over thresholds or not, and the curves over ranks.
+        with_match = int(measures.cmc.counted.sum())
+        means = {name: mean.mean for name, mean in measures.means.items()}
+        scalar_means = {name: means.pop(name) for name in GOM_MEANS}
+        means["micro_f1"] = self._retrieved_sets.micro_f1()
+        # How many queries have a match within each threshold and rank.
+        ranks, thresholds = self.task.max_rank, len(self.thresholds)
+        distance = self.matches.distance[self.matches.starts[measures.cmc.query]]
+        first_threshold = np.searchsorted(self.thresholds, distance)
+        is_counted = (first_threshold < thresholds) & (measures.cmc.rank <= ranks)
+        cell = first_threshold[is_counted] * ranks + measures.cmc.rank[is_counted] - 1
+        counts = np.bincount(cell, minlength=thresholds * ranks).reshape(thresholds, ranks)
+        variables: dict[str, Any] = {
+            **{name: (("threshold",), values) for name, values in means.items()},
+            "dir": (("threshold", "rank"), rate(counts.cumsum(axis=0).cumsum(axis=1), with_match)),
+            **summary_over_thresholds(self.thresholds, means),
+            **scalar_means,
+            "cmc": (("rank",), rate(measures.cmc.counts(ranks), with_match)),
             "queries": measures.means["mrep"].counted.sum(),
             "open_queries": candidates.absent.sum(),
             "skipped": (~matched & ~candidates.absent & ~left_out).sum(),
@@ -364,28 +381,6 @@ class GomCounts(ReidCounts):
                 similarities = to_user(result[name].values, candidates.scores.kind)
                 result[name] = result[name].copy(data=similarities)
         return result
-
-    def _means_and_curves(self, measures: QueryMeasures) -> dict[str, Any]:
-        with_match = int(measures.cmc.counted.sum())
-        means = {name: mean.mean for name, mean in measures.means.items()}
-        scalar_means = {name: means.pop(name) for name in GOM_MEANS}
-        means["micro_f1"] = self._retrieved_sets.micro_f1()
-        # How many queries have a match within each threshold and rank.
-        matches = self.matches
-        ranks = self.task.max_rank
-        thresholds = len(self.thresholds)
-        distance = matches.distance[matches.starts[measures.cmc.query]]
-        first_threshold = np.searchsorted(self.thresholds, distance)
-        is_counted = (first_threshold < thresholds) & (measures.cmc.rank <= ranks)
-        cell = first_threshold[is_counted] * ranks + measures.cmc.rank[is_counted] - 1
-        counts = np.bincount(cell, minlength=thresholds * ranks).reshape(thresholds, ranks)
-        return {
-            **{name: (("threshold",), values) for name, values in means.items()},
-            "dir": (("threshold", "rank"), rate(counts.cumsum(axis=0).cumsum(axis=1), with_match)),
-            **summary_over_thresholds(self.thresholds, means),
-            **scalar_means,
-            "cmc": (("rank",), rate(measures.cmc.counts(self.task.max_rank), with_match)),
-        }
 
     def _gom_messages(self) -> list[Message]:
         candidates, matches = self.candidates, self.matches

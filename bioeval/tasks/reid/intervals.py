@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import scipy
@@ -44,20 +44,29 @@ def query_mean_intervals(
     be None for methods that do not use them. `table` describes the variables of the result.
     """
     options = options.for_this_gallery
-    if options.by_subject:
-        if subjects is None:
-            raise TypeError(f"{options.method} intervals need the subjects of the queries")
-        queries = QueryReplicates(subjects, measures.counted, options)
-        limits, remarks = _by_subject(dataset, measures, queries)
-    else:
-        limits, remarks = _independent(dataset, measures, options)
-    return options.added_to(dataset, limits, table, remarks)
-
-
-def _by_subject(
-    dataset: xr.Dataset, measures: QueryMeasures, queries: QueryReplicates
-) -> tuple[dict[str, Limits], Sequence[Message]]:
-    limits = {}
+    limits: dict[str, Limits] = {}
+    remarks: list[Message] = []
+    if not options.by_subject:
+        # Proportions of queries are binomial; other means are not.
+        counts = measures.cmc.counts(dataset.sizes["rank"])
+        limits["cmc"] = options.independent_limits(counts, int(measures.cmc.counted.sum()))
+        for name, mean in measures.means.items():
+            if mean.values.dtype == bool:
+                number = int(mean.counted.sum())
+                limits[name] = options.independent_limits(mean.values.sum(axis=0), number)
+        remarks = [
+            options.independence("queries"),
+            Message(
+                "no-interval",
+                of="means of other values than proportions, such as mAP",
+                why=f"{options.method} intervals are of proportions; choose an interval by subject "
+                "with `interval`",
+            ),
+        ]
+        return options.added_to(dataset, limits, table, remarks)
+    if subjects is None:
+        raise TypeError(f"{options.method} intervals need the subjects of the queries")
+    queries = QueryReplicates(subjects, measures.counted, options)
     for name, curve in {"cmc": measures.cmc, **measures.curves}.items():
         means = dataset[name].values
         is_unknown = np.isnan(means)  # beyond the end of a list
@@ -65,48 +74,20 @@ def _by_subject(
         limits[name] = np.where(is_unknown, np.nan, low), np.where(is_unknown, np.nan, high)
     for name, mean in measures.means.items():
         replicates = queries.replicate_mean(mean)
-        is_rate = mean.values.dtype == bool
-        low, high = queries.limits(replicates, mean.counted, is_rate=is_rate)
+        low, high = queries.limits(replicates, mean.counted, is_rate=mean.values.dtype == bool)
         limits[name] = (low, high) if mean.values.ndim > 1 else (low[0], high[0])
         if name in _AREAS:
             thresholds = dataset["threshold"].values
-            limits[_AREAS[name]] = _area_limits(queries, replicates, mean.counted, thresholds)
+            width = thresholds[-1] - thresholds[0]
+            limits[_AREAS[name]] = np.array(np.nan), np.array(np.nan)
+            if 0 < width < np.inf:
+                mean_heights = np.trapezoid(replicates, thresholds / width, axis=0)
+                low, high = queries.limits(mean_heights, mean.counted)
+                limits[_AREAS[name]] = low * width, high * width
         if _LARGEST.get(name) in dataset:
             limits[_LARGEST[name]] = queries.limits(replicates.max(axis=0), mean.counted)
-    remarks = [*queries.options.few_people(queries.people), *queries.options.groups(queries.people)]
-    return limits, remarks
-
-
-def _area_limits(
-    queries: QueryReplicates, replicates: np.ndarray, counted: np.ndarray, thresholds: np.ndarray
-) -> Limits:
-    width = thresholds[-1] - thresholds[0]
-    if not 0 < width < np.inf:
-        return np.array(np.nan), np.array(np.nan)
-    mean_heights = np.trapezoid(replicates, thresholds / width, axis=0)
-    low, high = queries.limits(mean_heights, counted)
-    return low * width, high * width
-
-
-def _independent(
-    dataset: xr.Dataset, measures: QueryMeasures, options: IntervalMethod
-) -> tuple[dict[str, Limits], Sequence[Message]]:
-    """Return intervals of means that are proportions of queries; other means are not binomial."""
-    counts = measures.cmc.counts(dataset.sizes["rank"])
-    limits = {"cmc": options.independent_limits(counts, int(measures.cmc.counted.sum()))}
-    for name, mean in measures.means.items():
-        if mean.values.dtype == bool:
-            queries = int(mean.counted.sum())
-            limits[name] = options.independent_limits(mean.values.sum(axis=0), queries)
-    return limits, [
-        options.independence("queries"),
-        Message(
-            "no-interval",
-            of="means of other values than proportions, such as mAP",
-            why=f"{options.method} intervals are of proportions; choose an interval by subject "
-            "with `interval`",
-        ),
-    ]
+    remarks = [*options.few_people(queries.people), *options.groups(queries.people)]
+    return options.added_to(dataset, limits, table, remarks)
 
 
 class QueryReplicates:
