@@ -345,8 +345,7 @@ class ArrayFile:
         name = self.take(role)
         if name is None and "subject_from" in self.arguments and (names := self.names_of(side)):
             texts = [*np.ravel(self.read(names)).astype(str).tolist()]
-            pattern = self.arguments.take("subject_from")
-            parts = pattern.parts(texts, lambda _: f"{self.path}: {names!r}")
+            parts = self.arguments.parts_of(texts, lambda _: f"{self.path}: {names!r}")
             columns = {k: np.array([x[text] for text in texts]) for k, x in parts.items()}
             return SideLabels(self.path, columns.pop("subject"), columns).expect(count, noun)
         if name is None:

@@ -380,7 +380,7 @@ def descriptions(
             )
         yield "labels", subject_of, meta, left_out
     if "subject_from" in arguments:
-        parts = arguments.take("subject_from").parts(names, place_of)
+        parts = arguments.parts_of(names, place_of)
         yield "subject_from", parts.pop("subject"), parts, {}
 
 

@@ -139,6 +139,34 @@ class Arguments:
         self._used.add("meta")
         return self.meta
 
+    def parts_of(
+        self, names: Sequence[str], place_of: Callable[[str], str]
+    ) -> dict[str, dict[str, str]]:
+        """Return the ``subject`` and the metadata of each name by `subject_from`.
+
+        Groups without names are the subject together; `place_of` a name is for messages.
+        """
+        pattern = self.take("subject_from")
+        by_group = dict[str, dict[str, str]]()
+        for group in dict.fromkeys(("subject", *pattern.groupindex)):
+            matched = dict[str, str]()
+            for name in names:
+                match = pattern.search(name)
+                parts: Sequence[Any] = match.groups() if match else ()
+                if match and group in pattern.groupindex:
+                    parts = (match[group],)
+                if parts and all(parts):
+                    matched[name] = "/".join(parts)
+            for name in (x for x in names if x not in matched):
+                only = f", and does match {next(iter(matched))!r}" if matched else ""
+                raise DataError(
+                    f'{place_of(name)}: `subject_from="{pattern.pattern}"` does not match the '
+                    f"name {name!r}{only}; expected a regular expression with a group, the "
+                    f"{group}, in each name, such as '{subject_pattern(names)}'"
+                )
+            by_group[group] = matched
+        return by_group
+
     def rules(self) -> dict[str, Any]:
         return {
             "keep": self.take("lists.keep", ()),
@@ -200,53 +228,6 @@ def _mapping(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     )
 
 
-class TemplatePattern:
-    """A regular expression that takes subject and metadata from the name of a template."""
-
-    def __init__(self, text: Any):
-        try:
-            self.pattern = re.compile(require_text("subject_from", text))
-        except re.error as error:
-            raise DataError(
-                f'`subject_from="{text}"` is not a regular expression: {error}'
-            ) from None
-        names = self.pattern.groupindex
-        has_only_metadata = bool(names) and "subject" not in names
-        if self.pattern.groups == 0 or has_only_metadata:
-            raise DataError(
-                f'`subject_from="{text}"` has no group for the subject; expected one, as in '
-                "'id(\\d+)/', several that are the subject together, or named ones, as in "
-                "'(?P<subject>\\w+)_day(?P<session>\\d+)'"
-            )
-
-    def parts(
-        self, names: Sequence[str], place_of: Callable[[str], str]
-    ) -> dict[str, dict[str, str]]:
-        """Return the ``subject`` and the metadata of each name; `place_of` is for messages.
-
-        Groups without names are the subject together.
-        """
-        by_group = dict[str, dict[str, str]]()
-        for group in dict.fromkeys(("subject", *self.pattern.groupindex)):
-            matched = dict[str, str]()
-            for name in names:
-                match = self.pattern.search(name)
-                parts: Sequence[Any] = match.groups() if match else ()
-                if match and group in self.pattern.groupindex:
-                    parts = (match[group],)
-                if parts and all(parts):
-                    matched[name] = "/".join(parts)
-            for name in (x for x in names if x not in matched):
-                only = f", and does match {next(iter(matched))!r}" if matched else ""
-                raise DataError(
-                    f'{place_of(name)}: `subject_from="{self.pattern.pattern}"` does not match '
-                    f"the name {name!r}{only}; expected a regular expression with a group, the "
-                    f"{group}, in each name, such as '{subject_pattern(names)}'"
-                )
-            by_group[group] = matched
-        return by_group
-
-
 def _checked(name: str, value: Any) -> Any:
     noun = backquoted(name)
     if name in _CHOICES:
@@ -269,5 +250,17 @@ def _checked(name: str, value: Any) -> Any:
     elif name == "lists.keep":
         return ListRules.parse(value, False).keep
     elif name == "subject_from":
-        return TemplatePattern(value)
+        try:
+            pattern = re.compile(require_text(name, value))
+        except re.error as error:
+            raise DataError(
+                f'`subject_from="{value}"` is not a regular expression: {error}'
+            ) from None
+        if not pattern.groups or pattern.groupindex and "subject" not in pattern.groupindex:
+            raise DataError(
+                f'`subject_from="{value}"` has no group for the subject; expected one, as in '
+                "'id(\\d+)/', several that are the subject together, or named ones, as in "
+                "'(?P<subject>\\w+)_day(?P<session>\\d+)'"
+            )
+        return pattern
     return value
