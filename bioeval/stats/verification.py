@@ -114,23 +114,21 @@ class CountedThresholds:
         usual, every_score = thresholds_of(verified)
         if every_score:
             return cls(verified, usual, usual, None)
-        thresholds_of_measures = [x.own_thresholds(verified.points) for x in measures]
-        marked = np.concatenate([_marked_thresholds(verified), *thresholds_of_measures])
+        values = verified.points.values
+        names = "threshold_at_far", "threshold_at_frr", "eer_threshold"
+        marked = [np.ravel(values[x]) for x in names if x in values]
+        marked += [x.own_thresholds(verified.points) for x in measures]
+        if verified.requested_thresholds is not None:
+            requested = verified.curve[0]
+            marked.append(requested if len(requested) <= _MOST_REQUESTED else np.empty(0))
         # The number of rows is the same for all measures, so that no value depends on others.
         rows = GenuineRows.from_attempts(verified, MOST_CELLS // columns - len(usual))
-        return cls(verified, usual, _with_finite(usual, marked), rows)
+        return cls(verified, usual, _with_finite(usual, np.concatenate(marked)), rows)
 
     @property
     def every_score(self) -> bool:
         """Whether the thresholds are all the distinct scores."""
         return self.genuine_rows is None
-
-    @property
-    def with_genuine_rows(self) -> np.ndarray:
-        """All thresholds, and the thresholds of the genuine rows."""
-        if self.genuine_rows is None:
-            return self.thresholds
-        return np.union1d(self.thresholds, self.genuine_rows.thresholds)
 
     def untied(self, thresholds: np.ndarray) -> np.ndarray | None:
         """Return which thresholds are genuine scores that no impostor score equals; or None."""
@@ -173,17 +171,6 @@ class CountedThresholds:
 
 def _with_finite(thresholds: np.ndarray, further: np.ndarray) -> np.ndarray:
     return np.union1d(thresholds, further[np.isfinite(further)])
-
-
-def _marked_thresholds(verified: Verified) -> np.ndarray:
-    names = "threshold_at_far", "threshold_at_frr", "eer_threshold"
-    values = verified.points.values
-    marked = np.concatenate([np.ravel(values[x]) for x in names if x in values])
-    marked = marked[np.isfinite(marked)]
-    if verified.requested_thresholds is None:
-        return marked
-    requested = verified.curve[0]
-    return np.append(marked, requested if len(requested) <= _MOST_REQUESTED else [])
 
 
 #: The most numbers of attempts in memory, by threshold and replicate: enough for about 2,000
@@ -295,7 +282,9 @@ class VerificationColumns:
             units = units[people.of_code >= 0]  # by person, in the order of codes
         _, groups = groups_of_people(people.no_person, units)
         grid = CountedThresholds.of_measures(verified, defined, groups + 1)
-        counted_at = grid.with_genuine_rows
+        counted_at = grid.thresholds
+        if grid.genuine_rows is not None:
+            counted_at = np.union1d(counted_at, grid.genuine_rows.thresholds)
         drawn_at = counted_at
         weights = None
         is_drawn = options.resamples if drawn is None else drawn
@@ -385,7 +374,7 @@ class VerificationColumns:
             }
         return {
             "genuine": Sample(
-                self._genuine_comparisons,
+                len(self.genuine.distance) / (1 + bool(self.verified.points.symmetric)),
                 kish(self.by_unit(genuine_attempts[people])),
                 1,
                 shares["genuine"],
@@ -400,16 +389,8 @@ class VerificationColumns:
         }
 
     @property
-    def _copies(self) -> int:
-        return 2 if self.verified.points.symmetric else 1
-
-    @property
-    def _genuine_comparisons(self) -> float:
-        return len(self.genuine.distance) / self._copies
-
-    @property
     def _impostor_comparisons(self) -> float:
-        return self.verified.attempts.impostor_attempts / self._copies
+        return self.verified.attempts.impostor_attempts / (1 + bool(self.verified.points.symmetric))
 
     # -- limits
 
