@@ -23,13 +23,6 @@ def street() -> be.Scores:
                      gallery_meta={"camera": side["camera"][9:]})  # fmt: skip
 
 
-def lists() -> be.Scores:
-    values = np.asarray(square().values)
-    return be.Scores.from_top_k(
-        np.argsort(values)[:, 1:6], WHO, WHO, distances=np.sort(values)[:, 1:6]
-    )
-
-
 def cut() -> object:
     return be.partition.ProbeGallerySplit(1, n_repeats=2, random_state=0)
 

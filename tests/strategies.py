@@ -27,16 +27,8 @@ IMPOSTORS = ("auto", "unenrolled", "leave-subject-out", "both")
 
 # Templates of each enrolled subject: alone, singletons, unequal, equal.
 SIZES = (
-    (1,),
-    (3,),
-    (1, 1),
-    (2, 1),
-    (2, 2),
-    (3, 1, 2),
-    (2, 2, 2),
-    (1, 1, 1, 1),
-    (4, 1, 1, 2),
-    (1, 3, 2, 1, 2),
+    *((1,), (3,), (1, 1), (2, 1), (2, 2), (3, 1, 2), (2, 2, 2), (1, 1, 1, 1)),
+    *((4, 1, 1, 2), (1, 3, 2, 1, 2)),
 )
 PROBES = (1, 2, 3, 5, 8)
 

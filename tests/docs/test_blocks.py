@@ -20,15 +20,7 @@ from bioeval.cli import main
 
 #: Commands that other tests run, or that change the machine.
 ELSEWHERE = (
-    "scripts/",
-    "source ",
-    "pip ",
-    "git ",
-    ".venv/",
-    ".ci/",
-    "conda ",
-    "docker ",
-    "kubectl ",
+    *("scripts/", "source ", "pip ", "git ", ".venv/", ".ci/", "conda ", "docker ", "kubectl "),
     "python docs/",
 )
 WITH_CODE = [page for page in PAGES if any(True for _ in blocks(page))]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from label_doors import DOORS, Labelled
 from named_arguments import refused
+from result_messages import arguments
 from strategies import examples_of
 
 import bioeval as be
@@ -103,27 +104,54 @@ def test_what_looks_alike_and_is_never_equal_is_one_error_in_every_column(ours, 
             call()
 
 
-UNKNOWN = [
-    [1, 2, None, None],
-    [1.0, 2.0, np.nan, np.nan],
-    ["1", "2", "", ""],
-    np.array(["2020-01-01", "2020-01-02", "NaT", "NaT"], dtype="M8[ns]"),
+#: Words of no value, in every column that a protocol reads; and names of people.
+WORDS = [
+    *("", " ", "nan", "NaN", "none", "None", "NULL", "nil", "NIL", "na", "NA", "n/a", "#N/A"),
+    *("#NA", "<NA>", "NaT", "nat", "?", "-", ".", "unknown", " Unknown ", "missing", "unbekannt"),
+    *("#REF!", "#VALUE!", "#NAME?", None, np.nan, pd.NA, pd.NaT),
 ]
+NAMES = ["Na", "Nan", "Nil", "Nat", " Nan "]
 
 
-@pytest.mark.parametrize("column", UNKNOWN)
-def test_an_unknown_value_equals_nothing_and_is_counted(column):
-    distances, labels = np.arange(16.0).reshape(4, 4), [1, 1, 1, 1]
-    sides = {"probe_meta": {"session": column}, "gallery_meta": {"session": column}}
-    scores = be.Scores(distances, labels, labels, **sides, exclude=("session",))
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+@pytest.mark.parametrize(
+    ("column", "word", "left_out"),
+    [
+        *(("session", x, 2) for x in WORDS),
+        *(("camera", x, 2) for x in (-1, -1.0, "-1", b"-1", "-1.0", "unknown")),
+        *(("session", x, 4) for x in NAMES),
+        *(("session", x, 2) for x in (np.array([np.nan, 1]), np.array(["NaT", "2020"], "M8[ns]"))),
+    ],
+)
+def test_an_unknown_value_equals_no_other(column, word, left_out):
+    """Of a person, two templates have the value s, and two an unknown value, or a name."""
+    other = "s" if column == "session" else 1 if isinstance(word, int | float) else "1"
+    two = word if isinstance(word, np.ndarray) else np.array([word, other], dtype=object)
+    values = np.tile(np.repeat(two, 2), 2)
+    scores = be.Scores(
+        np.random.default_rng(1).random((8, 8)), np.repeat(["a", "b"], 4),
+        probe_meta={column: values}, exclude=[column],
+    )  # fmt: skip
+    # Of 12 ordered pairs of a person, those of equal values are left out.
     result = be.verification(scores)
-    assert int(result.genuine_attempts) == 14  # only (0, 0) and (1, 1) are of one session
-    (message,) = [x for x in be.messages(result) if x.code == "unknown-values"]
-    expected = {"column": "session", "probes": 2, "templates": 2}
-    assert message.arguments.items() >= expected.items()
-    scores = be.Scores(distances, [1, 1, 2, 2])
-    with refused("1 is in the groups"):
-        be.by_group(scores, (column, column), threshold=1.0)
+    assert int(result.genuine_attempts) == 2 * (12 - left_out)
+    if left_out == 2:
+        unknown = {"column": column, "probes": 4}
+        assert arguments(result, "unknown-values").items() >= unknown.items()
+    else:  # a name of a person
+        labels = [word, word, "b", "b"]
+        assert int(be.verification(be.Scores(np.eye(4), labels)).genuine_attempts) == 4
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
+def test_some_words_are_values_of_a_group():
+    """Whoever wears no glasses may have the value "none"; "n/a" is no value of any group."""
+    scores = be.simulate(12, 3, random_state=1)
+    glasses = np.repeat(["none", "n/a", "-", "unknown", "round", "round"], 6)
+    groups = be.by_group(scores, glasses, threshold=3.0)
+    assert set(groups.group.values) == {"all", "none", "-", "unknown", "round"}
+    left_out = arguments(groups, "unknown-values")
+    assert left_out["probes"] == 6
 
 
 def test_unknown_cameras_remove_nothing():

@@ -18,20 +18,8 @@ from bioeval.cli import main
 
 TEXTS = ["ann", "bob", "Nan", "Dan"]
 NOBODY = [
-    "unknown",
-    " Unknown ",
-    "UNIDENTIFIED",
-    "new_individual",
-    "n/a",
-    "None",
-    "null",
-    "NaN",
-    "#N/A",
-    "<NA>",
-    "?",
-    "-",
-    "-1",
-    "",
+    *("unknown", " Unknown ", "UNIDENTIFIED", "new_individual", "n/a", "None", "null", "NaN"),
+    *("#N/A", "<NA>", "?", "-", "-1", ""),
 ]
 THRESHOLDS = np.arange(-1.0, 9.0)
 
