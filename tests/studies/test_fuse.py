@@ -33,41 +33,26 @@ def systems() -> dict[str, be.Scores]:
     return {"face": system(1, "distance"), "finger": system(2, "similarity")}
 
 
-def is_other_template(scores: be.Scores) -> np.ndarray:
-    return ~np.eye(len(scores.values), dtype=bool)
-
-
 def similarities(scores: be.Scores) -> np.ndarray:
     return -scores.values if scores.kind == "distance" else scores.values
-
-
-def mean_sd(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and standard deviation (``ddof = 0``) of finite values."""
-    finite = [x for x in values if math.isfinite(x)]
-    mean = math.fsum(finite) / len(finite)
-    return mean, math.sqrt(math.fsum((x - mean) ** 2 for x in finite) / len(finite))
 
 
 def scaled(x: float, how: str, train: Sequence[float]) -> float:
     """One score (a similarity) on the common scale of several systems."""
     finite = [v for v in train if math.isfinite(v)]
-    if how == "none":
-        return x
     if how == "min-max":
         return (x - min(finite)) / (max(finite) - min(finite))
-    mean, sd = mean_sd(finite)
+    mean = math.fsum(finite) / len(finite)
+    sd = math.sqrt(math.fsum((v - mean) ** 2 for v in finite) / len(finite))
     return (x - mean) / sd if how == "z" else 0.5 * (math.tanh(0.01 * (x - mean) / sd) + 1)
 
 
 def fused_score(scores: Sequence[float], method: str, weights: Sequence[float] = ()) -> float:
-    """One fused score."""
     if method == "product":
         return math.prod(min(1.0, max(0.0, x)) for x in scores)
     if method == "weighted":
         return sum(w * x for w, x in zip(weights, scores, strict=True))
-    if method == "mean":
-        return sum(scores) / len(scores)
-    return {"min": min, "max": max}[method](scores)
+    return {"min": min, "max": max, "mean": lambda x: sum(x) / len(x)}[method](scores)
 
 
 @pytest.mark.parametrize("normalise", ["min-max", "z", "tanh"])
@@ -78,7 +63,8 @@ def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
     weights = {"finger": 2.0, "face": 0.5} if method == "weighted" else None
     train = {"face": system(3, "distance"), "finger": system(4, "similarity")}
     fused = be.fuse(systems, method, normalise=normalise, weights=weights, train=train)
-    train_scores = [similarities(s)[is_other_template(s)].tolist() for s in train.values()]
+    others = ~np.eye(len(LABELS), dtype=bool)  # no template against itself
+    train_scores = [similarities(s)[others].tolist() for s in train.values()]
     similarity_matrices = [similarities(s) for s in systems.values()]
     assert fused.kind == "similarity"
     for i, j in [(0, 1), (0, 2), (1, 3), (4, 9), (15, 3)]:

@@ -5,7 +5,7 @@ import json
 import naive
 import numpy as np
 import pytest
-from json_rows import rows, value
+from json_rows import rows
 from result_messages import arguments, codes
 
 import bioeval as be
@@ -132,23 +132,11 @@ def test_the_command(files, tmp_path, capsys):
     plain = ["threshold", train, "--kind", "similarity", "--trials", train_trials]
     plain += ["--format", "kaldi"]
     arguments = [*plain, "--on", test, "--on", trials, "--target", "min-dcf=0.01"]
-    out = tmp_path / "o"
-    assert main([*arguments, "--out", str(out), "--report", str(tmp_path / "p.html")]) == 0
-    printed = capsys.readouterr().out
-    document = json.loads((out / "summary.json").read_text())
+    assert main([*arguments, "--report", str(tmp_path / "p.html")]) == 0
     ds = be.judge_threshold(lists(1), lists(2), "min-dcf=0.01", interval="wilson")
-    for name in ("threshold", "min_dcf"):
-        assert value(document, name) == pytest.approx(ds[name].item())
-    for part in ("train", "test"):
-        for name in ("far", "frr", "fa", "dcf"):
-            expected = ds[name].sel(part=part).item()
-            assert value(document, name, part=part) == pytest.approx(expected)
     dcf = f"{ds.dcf.sel(part='test').item():.4f}"
-    assert dcf in printed
+    assert dcf in capsys.readouterr().out
     assert dcf in (tmp_path / "p.html").read_text()
-    frr = ds.frr.sel(part="test").item()
-    for above, code in ((frr - 1e-6, 1), (frr + 1e-6, 0)):
-        assert main([*arguments, "--fail-if", f"frr@part=test > {above}"]) == code
     for test_files, says in (
         ((trials, test), "score is '"),  # exchanged
         ((test, train_trials), "none of the names"),  # of the other set
