@@ -185,8 +185,7 @@ class NamedColumn:
     """A value for each row of a file, and possible names of the rows, the likeliest first."""
 
     values: np.ndarray
-    names: tuple[pd.Index, ...]
-    sources: tuple[str, ...]  # source of each of `names`, for messages
+    names: Mapping[str, pd.Index]  # by their sources, which are for messages
     numbers: pd.Index | None = None
 
     def __len__(self) -> int:
@@ -228,7 +227,7 @@ def counts_rows(values: np.ndarray) -> bool:
 def _own_keys(values: Any, axis: int = 0) -> tuple[tuple[pd.Index, ...], pd.Index | None]:
     """Return the possible names of the rows of values, likeliest first, and their numbers."""
     if isinstance(values, NamedColumn):
-        return values.names, values.numbers
+        return tuple(values.names.values()), values.numbers
     keys = keys_of(values, axis)
     if keys.names is not None:
         return (keys.names,), None
@@ -300,7 +299,7 @@ def in_order(
             return taken
         return taken._replace(other_order=np.argsort(rows))
     if isinstance(values, NamedColumn):
-        for names, source in zip(own_names, values.sources, strict=False):
+        for source, names in values.names.items():
             if keys.names is None and numbering_in_other_order(names):
                 cells = [*map(plain, names.tolist())]
                 first = int(min(map(int, cells)))

@@ -257,14 +257,8 @@ def test_the_heading_says_which_share_of_visits_end_when_accepted():
 
 def test_unequal_numbers_of_tries_are_said():
     """Each person makes one try as themselves in each visit, and two as another person."""
-    values = [
-        [0.2, np.nan],
-        [np.nan, 0.9],
-        [np.nan, 0.8],
-        [np.nan, 0.1],
-        [0.7, np.nan],
-        [0.9, np.nan],
-    ]
+    own, other = [0.2, np.nan, np.nan, np.nan, 0.7, 0.9], [np.nan, 0.9, 0.8, 0.1, np.nan, np.nan]
+    values = np.column_stack([own, other])
     meta = {"visit": [1, 2, 2, 3, 4, 4]}
     scores = be.Scores(values, list("aaabbb"), list("ab"), nan="exclude", probe_meta=meta)
     text = be.claim_scores(scores, attempts="visit").claims

@@ -11,13 +11,8 @@ import bioeval as be
 
 #: What is left out, with values of a probe and of a gallery template in place of A and B.
 FORMS = [
-    ("session",),
-    ("session", "camera"),
-    ("camera!=",),
-    ("camera=A/B", "session"),
-    ("all:session",),
-    ("all:camera!=",),
-    ("all:camera=A/B", "session!="),
+    *(("session",), ("session", "camera"), ("camera!=",), ("camera=A/B", "session")),
+    *(("all:session",), ("all:camera!=",), ("all:camera=A/B", "session!=")),
 ]
 
 
@@ -36,16 +31,11 @@ def test_failures_that_are_left_out_are_not_counted(square, policy):
             session = probe["session"][i] == gallery["session"][j]
             left_out = square and i == j or not mask[i, j] or same and session
             expected[not same] += bool(np.isnan(values[i, j]) and not left_out)
-    scores = be.Scores(
-        values,
-        probe["label"],
-        None if square else gallery["label"],
-        mask=mask,
-        probe_meta={"session": probe["session"]},
-        gallery_meta=None if square else {"session": gallery["session"]},
-        nan=policy,
-        exclude=["session"],
-    )
+    sides = (probe,) if square else (probe, gallery)
+    names = ("probe_meta", "gallery_meta")
+    meta = {k: {"session": x["session"]} for k, x in zip(names, sides, strict=False)}
+    options = {"mask": mask, "nan": policy, "exclude": ["session"], **meta}
+    scores = be.Scores(values, *(x["label"] for x in sides), **options)
     assert min(expected) > 0 and list(scores.failures) == expected
     said = [x.arguments for x in be.messages(be.verification(scores)) if x.code == "failures"]
     assert [(x["genuine"], x["impostor"]) for x in said] == [tuple(expected)]

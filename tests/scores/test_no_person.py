@@ -114,10 +114,8 @@ def test_every_door_equals_the_definition(door, square, tmp_path):
 
 
 def test_ids_say_which_labels_are_of_no_person():
-    labels, distances = (
-        ["unknown", "unknown", "ann", "ann", "X", "x", ""],
-        np.arange(49.0).reshape(7, 7),
-    )
+    labels = ["unknown", "unknown", "ann", "ann", "X", "x", ""]
+    distances = np.arange(49.0).reshape(7, 7)
     for ids, nobody in (
         (None, [0, 1, 6]),
         ((), [6]),
@@ -127,12 +125,7 @@ def test_ids_say_which_labels_are_of_no_person():
     ):
         scores = be.Scores(distances, labels, distractor_ids=ids)
         names = [None if i in nobody else f"name {x}" for i, x in enumerate(labels)]
-        case = {
-            "values": distances,
-            "probe_labels": names,
-            "gallery_labels": None,
-            "kind": "distance",
-        }
+        case = {"values": distances, "probe_labels": names, "gallery_labels": None}
         assert found_attempts(scores) == expected_attempts(plain_attempts(case), "distance")
         said = arguments(be.verification(scores), "no-person")
         assert said["templates"] == f"{len(nobody)} template{'s' * (len(nobody) > 1)}"

@@ -117,7 +117,7 @@ class SideLabels:
         """Return the labels and the metadata; if the rows have keys, as named columns."""
         if not self.names and self.index.numbers is None:
             return self.label, dict(self.meta)
-        keys = tuple(self.names.values()), tuple(self.names), self.index.numbers
+        keys = self.names, self.index.numbers
         meta = {name: NamedColumn(column, *keys) for name, column in self.meta.items()}
         return NamedColumn(self.label, *keys), meta
 
