@@ -408,7 +408,6 @@ def report(
         folder = require_path("image_folder", image_folder)
         pictures = Images(require_text("images", images), folder if images else None)
         opening = None if threshold is None else require_number("threshold", threshold)
-        origin = list(_origin_of(read, command))
         # Results as the text of an HTML page.
         page = PageResults.collected(results)
         rates = PageRates.from_nodes(page.nodes, opening)
@@ -451,7 +450,7 @@ def report(
             notes=list(dict.fromkeys(document.notes)),
             plots=plots,
             left_out=lines.write(figures.left_out()),
-            origin=[*origin, *_made_from(page.nodes)],
+            origin=[*_origin_of(read, command, page.nodes)],
             style=style,
             policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
             "base-uri 'none'; form-action 'none'",
@@ -495,17 +494,6 @@ def _about_threshold(
         yield say("The threshold was chosen on {data}.", data=chosen_on)
     elif opening.is_chosen:
         yield "It was chosen on these data: bioeval threshold tells the rates on new people."
-
-
-def _made_from(nodes: Sequence[Node]) -> Iterator[tuple[str, str]]:
-    single = [x for x in nodes if x.result_type != COMPARISON]
-    fingerprints = {x.system: str(x.dataset.attrs.get("fingerprint", "")) for x in single}
-    for system, fingerprint in fingerprints.items():
-        if fingerprint:
-            yield f"Scores of {system}", fingerprint
-    seeds = [x.dataset.attrs.get(k, "") for x in nodes for k in ("random_state", "splitter_seed")]
-    if seeds := list(dict.fromkeys(str(x) for x in seeds if x != "")):
-        yield "Seed", ", ".join(seeds)
 
 
 # Controls of the direction of text, with which a label could show other words than it holds.
@@ -602,7 +590,6 @@ class _PageLines(HtmlLines):
         self.images = images
 
     def picture(self, picture: Picture) -> str:
-        """Return a small picture of a template; nothing where its name stands for none."""
         name = picture.source
         if isinstance(name, Mapping):  # names by the column of metadata
             column = self.images.column_of(name)
@@ -622,29 +609,36 @@ class _PageLines(HtmlLines):
         return f'<img class="thumb" src="{source}" alt="{escape(name)}">'
 
 
-def _origin_of(files: Iterable[str | os.PathLike[str]], command: str) -> Iterator[tuple[str, str]]:
-    """Yield the origin of a page as names and texts: command, files, software, date."""
+def _origin_of(
+    files: Iterable[str | os.PathLike[str]], command: str, nodes: Sequence[Node]
+) -> Iterator[tuple[str, str]]:
+    """Yield the origin of a page as names and texts: command, files, software, date, scores, seed.
+
+    A file has its xxh3_128 digest; a folder that of the names and bytes of its files.
+    """
     if command:
         yield "Command", command
     for file in dict.fromkeys(files):
-        yield "File", f"{printable(Path(os.fspath(file)).name)} xxh3_128:{_digest_of_file(file)}"
+        hashed, path = xxhash.xxh3_128(), Path(file)
+        inner = sorted(filter(Path.is_file, path.rglob("*"))) if path.is_dir() else [path]
+        for inner_file in inner:
+            if path.is_dir():
+                hashed.update(inner_file.relative_to(path).as_posix().encode())
+            with open(inner_file, "rb") as stream:
+                while piece := stream.read(_PIECE):
+                    hashed.update(piece)
+        yield "File", f"{printable(path.name)} xxh3_128:{hashed.hexdigest()}"
     versions = [f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES]
     python = f"Python {platform.python_version()}"
     yield "Software", ", ".join([f"bioeval {__version__}", python, *versions])
     moment = source_date()
     date = datetime.fromtimestamp(int(time.time()) if moment is None else moment, tz=UTC)
     yield "Date", date.strftime("%Y-%m-%d")
-
-
-def _digest_of_file(file: str | os.PathLike[str]) -> str:
-    """Return the xxh3_128 digest of a file; of a folder, of the names and bytes of its files."""
-    hashed = xxhash.xxh3_128()
-    path = Path(file)
-    inner = sorted(filter(Path.is_file, path.rglob("*"))) if path.is_dir() else [path]
-    for inner_file in inner:
-        if path.is_dir():
-            hashed.update(inner_file.relative_to(path).as_posix().encode())
-        with open(inner_file, "rb") as stream:
-            while piece := stream.read(_PIECE):
-                hashed.update(piece)
-    return hashed.hexdigest()
+    single = [x for x in nodes if x.result_type != COMPARISON]
+    fingerprints = {x.system: str(x.dataset.attrs.get("fingerprint", "")) for x in single}
+    for system, fingerprint in fingerprints.items():
+        if fingerprint:
+            yield f"Scores of {system}", fingerprint
+    seeds = [x.dataset.attrs.get(k, "") for x in nodes for k in ("random_state", "splitter_seed")]
+    if seeds := list(dict.fromkeys(str(x) for x in seeds if x != "")):
+        yield "Seed", ", ".join(seeds)

@@ -121,7 +121,6 @@ class PageResults:
 
     @property
     def evaluated(self) -> list[Node]:
-        """The tasks of evaluations."""
         return list(filter(is_evaluation, self.nodes))
 
 
@@ -600,7 +599,28 @@ def rates_table(rates: PageRates, is_of_several: bool, lines: HtmlLines) -> dict
     heads += ["EER"] * has_eer + list(different)
     common = [{*x.values()} for x in (attempts, people)]
     sample = " of ".join(x for (x,) in (x for x in common if len(x) == 1) if x)
-    notes = [*([f"{sample}."] if sample else []), *_notes(rates, is_of_several)]
+    notes: list[Text] = [f"{sample}."] * bool(sample)
+    opening = rates.opening
+    if is_of_several and opening.of_study:
+        notes.append("Each system is at the threshold of its own study.")
+        notes += [opening.about_target] if opening.about_target else []
+    elif is_of_several and rates.is_given:
+        notes.append("All systems are at the threshold that was given.")
+    elif is_of_several and {x.system for x in rates.rows} == {*rates.stated}:
+        notes.append("Each system is at the threshold of its own results.")
+    elif is_of_several:
+        text = (
+            "Each system is at its own threshold: {leader:name} at {why}, the others at the "
+            "loosest with this {far}."
+        )
+        notes.append(say(text, leader=rates.leader.system, why=opening.why))
+    if "far_low" in rates.leader.dataset:
+        text = (
+            "In brackets: {level:rate} intervals at this very threshold; those of {frr} at a "
+            "{far} allow for another choice of it."
+        )
+        level = float(rates.leader.dataset.attrs.get("confidence", 0.95))
+        notes.append(say(text, level=level))
     return {"heads": heads, "rows": rows, "note": " ".join(map(lines.write, notes))}
 
 
@@ -619,29 +639,3 @@ def _text_of(cell: Quantity | Label | None, lines: HtmlLines) -> str:
     """Return a number as text whose only line break is before its interval."""
     text = "" if cell is None or isinstance(cell, Label) else lines.number(printed(cell).text)
     return text.replace(" %", "\u00a0%").replace(", ", ",\u00a0")
-
-
-def _notes(rates: PageRates, is_of_several: bool) -> Iterator[Text]:
-    opening = rates.opening
-    if is_of_several and opening.of_study:
-        yield "Each system is at the threshold of its own study."
-        if opening.about_target:
-            yield opening.about_target
-    elif is_of_several and rates.is_given:
-        yield "All systems are at the threshold that was given."
-    elif is_of_several and {x.system for x in rates.rows} == {*rates.stated}:
-        yield "Each system is at the threshold of its own results."
-    elif is_of_several:
-        yield say(
-            "Each system is at its own threshold: {leader:name} at {why}, the others at the "
-            "loosest with this {far}.",
-            leader=rates.leader.system,
-            why=opening.why,
-        )
-    dataset = rates.leader.dataset
-    if "far_low" in dataset:
-        yield say(
-            "In brackets: {level:rate} intervals at this very threshold; those of {frr} at a "
-            "{far} allow for another choice of it.",
-            level=float(dataset.attrs.get("confidence", 0.95)),
-        )

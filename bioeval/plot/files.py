@@ -45,7 +45,6 @@ class PlotFile(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """The beginning of the file's name."""
         return self.plot.replace("_", "-") + "-log" * self.log
 
     def draw(self, ax: Figure) -> Display:

@@ -419,7 +419,6 @@ def without_formula(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
@@ -431,7 +430,6 @@ def note(ax: Axes, text: str, place: tuple[float, float], step: Any, **style: An
 
 
 def titled(ax: Axes, title: str, caption: str = "") -> None:
-    """Write the title, and a small line between it and the axes."""
     look, wide = Style.look, room(ax)[0]
     lines = folded(caption, wide, look.small) if caption else ""
     pad = TITLE_GAP * look.factor + LINE * look.small * len(lines.splitlines())
@@ -524,7 +522,6 @@ def name_artists(
 
 
 def colour_bar(ax: Axes, colours: Any, label: str = "") -> Colorbar:
-    """Write the scale of colours beside the axes."""
     bar = figure_of(ax).colorbar(colours, ax=ax, pad=0.02, aspect=30, shrink=0.9)
     bar.set_label(
         Style.translated(label), loc="bottom", fontsize=Style.look.label, color=Style.text
@@ -546,7 +543,6 @@ def empty(ax: Axes, text: str) -> None:
 
 
 def in_per_cent(rate: float, _: float = 0) -> str:
-    """Return a rate in per cent as a tick label."""
     return f"{100 * rate:.3g} %"
 
 

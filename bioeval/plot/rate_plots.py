@@ -75,7 +75,6 @@ def mean_curves(data: Any) -> Any:
 
 
 def folds_in_words(systems: Sequence[System]) -> list[str]:
-    """Return how many folds are drawn, if any are."""
     first = systems[0].dataset
     if "fold_far" not in first:
         return []
@@ -132,7 +131,6 @@ def smallest_rate(system: System, role: str = "impostor") -> float:
 
 
 def smallest_rates(system: System) -> tuple[float, float]:
-    """Return the smallest FAR and the smallest FRR above 0."""
     return smallest_rate(system), smallest_rate(system, "genuine")
 
 
@@ -465,6 +463,5 @@ def deviate(rate: Any) -> Any:
 
 
 def _with_eer(curve: Curve) -> str:
-    """Return the name of a curve, with its EER."""
     eer = value_or_nan(curve.system.dataset, "eer")
     return joined(curve.name, "" if np.isnan(eer) else f"EER {percent(eer)}")

@@ -44,7 +44,6 @@ class System:
     variant: str = ""  # name of the variant of the task, where a system has several results
 
     def text_of(self, attribute: str) -> str:
-        """Return an attribute of its dataset as text; empty if there is none."""
         return str(self.dataset.attrs.get(attribute, ""))
 
     def colour(self, number: int, shade: int = 0) -> RGB:

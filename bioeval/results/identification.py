@@ -623,7 +623,6 @@ class QueryMean:
 
     @property
     def mean(self) -> np.ndarray:
-        """The mean; NaN without a query."""
         return rate(self.values.sum(axis=0), int(self.counted.sum()))
 
     @property

@@ -102,7 +102,6 @@ class Variable:
 
     @cached_property
     def attrs(self) -> dict[str, str | int]:
-        """The attributes of the variable in a dataset."""
         attrs = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
         attrs |= {"label": self.label, "also": self.also}
         attrs["detail"] = self.detail or ("" if self.label else "data")
@@ -893,14 +892,12 @@ def averaged_over_folds() -> dict[str, Variable]:
 
 
 def entries(table: Mapping[str, Variable], *names: str) -> dict[str, Variable]:
-    """Return some variables of a table."""
     return {name: table[name] for name in names}
 
 
 def limits_of(
     name: str, units: str = "proportion", dims: tuple[str, ...] = ()
 ) -> dict[str, Variable]:
-    """Describe the confidence limits of a variable."""
     where = f"end of the interval (attribute interval_method) of {name}"
     ends = {f"{name}_low": f"lower {where}", f"{name}_high": f"upper {where}"}
     return {end: Variable(words, units, dims=dims, detail="data") for end, words in ends.items()}

@@ -226,7 +226,6 @@ def attributes_of(nodes: Iterable[Node]) -> dict[str, Any]:
 
 
 def message_as_data(message: Message) -> dict[str, Any]:
-    """Return the code, the subject, the arguments and the sentence of a message."""
     (plain,) = json.loads(as_json([message]))
     return plain | {"sentence": Lines().message(message)}
 
@@ -242,7 +241,6 @@ _MOST_COLUMNS = 100
 
 
 def data_of(results: Any) -> ResultData | ShownData:
-    """Return the data of a result, or of several by name."""
     return ShownData(results) if isinstance(results, Shown) else ResultData(results)
 
 
@@ -261,7 +259,6 @@ class ShownData:
         return pd.DataFrame([empty | row for row in self._shown._numbers()])
 
     def document(self) -> dict[str, Any]:
-        """Return the entries of one JSON document."""
         messages = [message_as_data(x) for x in self._shown.messages]
         return {**self._shown._document(), "messages": messages}
 

@@ -123,7 +123,6 @@ class Measure:
 
     @property
     def text(self) -> str:
-        """The name of the variable with its point."""
         return "=".join(filter(None, (self.name, self.point)))
 
     @property

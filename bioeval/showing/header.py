@@ -474,14 +474,12 @@ _POINTS = {
 
 
 def rule_in_words(rule: Rule) -> Text:
-    """Return the point that a rule chooses."""
     template = _POINTS[rule.name]
     names = [name for name in fields_of(template) if not is_term(name)]
     return say(template, **dict(zip(names, rule.values, strict=True)))
 
 
 def threshold_rule(attrs: Mapping[Any, Any]) -> Rule:
-    """Return the rule that chose the threshold of a result."""
     return Rule.written(str(attrs.get("threshold_rule", "none")))
 
 
@@ -568,7 +566,6 @@ def sample_size(dataset: xr.Dataset, *, is_short: bool = False) -> Text:
 
 
 def lacking(dataset: xr.Dataset) -> list[str]:
-    """Return the classes without an attempt, in words."""
     classes = {
         "genuine_attempts": "genuine",
         "attempts": "genuine",

@@ -126,7 +126,17 @@ def _pieces(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
                 write = words.unnoted().write
                 yield Pairs([(write(x), write(y)) for x, y in block.explanations])
             case Messages():
-                yield from _messages(block, words)
+                groups = words.sentences_about(block.messages)
+                if groups and not block.alarm:
+                    yield Line("Warnings", "heading")
+                for about, sentences in groups.items():
+                    if block.alarm:
+                        whose = f" ({about})" if about else ""
+                        yield from (Line(f"Warning{whose}: {x}", "warning") for x in sentences)
+                        continue
+                    if about:
+                        yield Line(about, "remark")
+                    yield Points(sentences)
             case Section():
                 yield from _pieces(block, cells, words)
             case Table():
@@ -142,21 +152,6 @@ def _pieces(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
 def _lines(texts: Sequence[Text], role: str, words: Lines) -> Iterator[Line]:
     for text in filter(None, map(words.write, texts)):
         yield Line(text, role)  # type: ignore[arg-type]
-
-
-def _messages(block: Messages, words: Lines) -> Iterator[Piece]:
-    groups = words.sentences_about(block.messages)
-    if block.alarm:
-        for about, sentences in groups.items():
-            whose = f" ({about})" if about else ""
-            yield from (Line(f"Warning{whose}: {x}", "warning") for x in sentences)
-        return
-    if groups:
-        yield Line("Warnings", "heading")
-    for about, sentences in groups.items():
-        if about:
-            yield Line(about, "remark")
-        yield Points(sentences)
 
 
 def grid_of(table: Table, lines: Lines) -> Grid:
@@ -233,9 +228,6 @@ def as_latex(section: Section) -> str:
     cells, words = (kind(section.task) for kind in (LatexLines, Lines))
     written = [r"% needs \usepackage{booktabs}"]
     for piece in pieces_of(section, cells, words):
-        if isinstance(piece, Grid):
-            written += ["", *_tabular(piece), ""]
-            continue
         match piece:
             case Line():
                 comments = [piece.text]
@@ -243,6 +235,19 @@ def as_latex(section: Section) -> str:
                 comments = [f"{name}: {text}" for name, text in piece.pairs]
             case Points():
                 comments = [f"- {sentence}" for sentence in piece.sentences]
+            case Grid():
+                comments = []
+                padded = []
+                for i, column in enumerate(piece.columns):
+                    texts = [column.heading, *column.texts]
+                    if i == 0:  # else "[" or "*" is an argument of the line break before it
+                        texts = [f"{{}}{x}" if x.startswith(("[", "*")) else x for x in texts]
+                    padded.append(_padded(texts, column.is_numeric))
+                headings, *rows = (rf"{' & '.join(row)} \\" for row in zip(*padded, strict=True))
+                columns = "".join("lr"[x.is_numeric] for x in piece.columns)
+                head = [headings, r"\midrule"] if piece.has_headings else []
+                written += ["", rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *head, *rows]
+                written += [r"\bottomrule", r"\end{tabular}", ""]
         written += [f"% {escaped(comment)}" for comment in comments]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(written)).rstrip("\n") + "\n"
 
@@ -253,25 +258,6 @@ def _padded(texts: Sequence[str], is_numeric: bool, least: int = 0) -> list[str]
     blanks = (" " * (width - cell_len(text)) for text in texts)
     pairs = zip(blanks, texts, strict=True)
     return [blank + text if is_numeric else text + blank for blank, text in pairs]
-
-
-def _tabular(grid: Grid) -> Iterator[str]:
-    padded = []
-    for i, column in enumerate(grid.columns):
-        texts = [column.heading, *column.texts]
-        if i == 0:  # else "[" or "*" is an argument of the line break before it
-            texts = [f"{{}}{x}" if x.startswith(("[", "*")) else x for x in texts]
-        padded.append(_padded(texts, column.is_numeric))
-    headings, *rows = zip(*padded, strict=True)
-    yield rf"\begin{{tabular}}{{{''.join('lr'[x.is_numeric] for x in grid.columns)}}}"
-    yield r"\toprule"
-    if grid.has_headings:
-        yield rf"{' & '.join(headings)} \\"
-        yield r"\midrule"
-    for row in rows:
-        yield rf"{' & '.join(row)} \\"
-    yield r"\bottomrule"
-    yield r"\end{tabular}"
 
 
 # What Markdown would read as its marks, within a line and at its start.
@@ -297,7 +283,6 @@ class MarkdownLines(Lines):
         return super().code(text).replace("|", r"\|")
 
     def number(self, text: str) -> str:
-        """Return a number without the blanks that align it."""
         return self.literal(" ".join(text.split()))
 
 
@@ -315,18 +300,17 @@ def as_markdown(section: Section) -> str:
             case Points():
                 written.append("\n".join(f"- {sentence}" for sentence in piece.sentences))
             case Grid():
-                written.append("\n".join(_pipes(piece)))
+                padded = []
+                for column in piece.columns:
+                    texts = [column.heading, *column.texts]
+                    heading, *cells = _padded(texts, column.is_numeric, least=2)
+                    rule = "-" * (cell_len(heading) - 1)
+                    padded.append(
+                        [heading, f"{rule}:" if column.is_numeric else f":{rule}", *cells]
+                    )
+                rows = (f"| {' | '.join(row)} |" for row in zip(*padded, strict=True))
+                written.append("\n".join(rows))
     return "\n\n".join(written) + "\n"
-
-
-def _pipes(grid: Grid) -> Iterator[str]:
-    padded = []
-    for column in grid.columns:
-        heading, *cells = _padded([column.heading, *column.texts], column.is_numeric, least=2)
-        rule = "-" * (cell_len(heading) - 1)
-        padded.append([heading, f"{rule}:" if column.is_numeric else f":{rule}", *cells])
-    for row in zip(*padded, strict=True):
-        yield f"| {' | '.join(row)} |"
 
 
 _DIGIT = "\u2007"  # a blank that is as wide as a digit
@@ -375,7 +359,6 @@ class HtmlLines(Lines):
     """Lines of HTML."""
 
     def literal(self, text: str) -> str:
-        """Return text with its characters escaped."""
         return _safe(text)
 
     def code(self, text: str) -> str:

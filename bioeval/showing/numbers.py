@@ -58,7 +58,6 @@ class Printed:
 
     @property
     def text(self) -> str:
-        """The number with its unit and its limits."""
         return "".join(self.parts)
 
     @property
@@ -215,7 +214,6 @@ def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
 
 
 def score_text(value: float) -> str:
-    """Return a score with six digits; whole numbers whole."""
     return _whole_or(value, f".{_DIGITS_OF_SCORE}g")
 
 
@@ -293,7 +291,6 @@ class Lines:
         return lines
 
     def literal(self, text: str) -> str:
-        """Return plain text in this form."""
         return text
 
     def code(self, text: str) -> str:

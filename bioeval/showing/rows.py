@@ -77,7 +77,6 @@ class Node(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The name of the task in words."""
         title = str(self.dataset.attrs.get("task") or self.task or "results")
         for end, dims in _ENDS.items():
             if {"statistic", *dims}.isdisjoint(self.dataset.dims):
@@ -133,7 +132,6 @@ class Node(NamedTuple):
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns of a data frame with system, condition and task."""
         columns = {"system": self.system, "condition": self.condition, "task": self.task}
         return {column: text for column, text in columns.items() if text or column == "task"}
 
@@ -331,7 +329,6 @@ def system_and_task(path: str) -> tuple[str, str]:
 
 
 def report_ranks(dataset: xr.Dataset) -> list[int]:
-    """Return the ranks to show: the ranks of the protocol card that the results reach."""
     if "rank" not in dataset.dims:
         return []
     ranks = map(int, str(dataset.attrs.get("report_ranks", "")).split())
@@ -419,7 +416,6 @@ class NumbersOfDataset:
         ]
 
     def block(self, name: str) -> Block:
-        """Return the columns of a variable."""
         about, dims = self._variables[name].attrs, self._dims[name]
         block: Block = {**self._places(dims), "measure": about.get("measure", name)}
         if "statistic" in about:
@@ -711,7 +707,6 @@ def label_of_measure(row: Row) -> Phrase:
 
 
 def label_of_place(coordinates: Mapping[Hashable, Any], dim: str, label: Any) -> Text:
-    """Return a label of a dimension as tables have it."""
     about = coordinates[dim].attrs if dim in coordinates else {}
     text = about.get(f"label_{label}")
     if text is not None:

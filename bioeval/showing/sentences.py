@@ -413,5 +413,4 @@ def finding_of(message: Message) -> Text:
 
 
 def answers_first(messages: Iterable[Message]) -> list[Message]:
-    """Return messages with the answers before all other messages."""
     return sorted(messages, key=lambda message: message.code not in ANSWERS)

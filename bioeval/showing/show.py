@@ -49,12 +49,14 @@ def show(results: Any, *, verbose: bool = False) -> None:
     """
     shown_in_full = require_flag("verbose", verbose)
     table = document_of(results, detail="all" if shown_in_full else "brief")
-    if not _in_notebook():
-        print_table(table)
-        return
-    from IPython.display import display
+    if "ipykernel" in sys.modules:
+        from IPython import get_ipython
+        from IPython.display import display
 
-    display({"text/html": table.html(), "text/plain": table.text(WIDTH)}, raw=True)
+        if hasattr(get_ipython(), "kernel"):
+            display({"text/html": table.html(), "text/plain": table.text(WIDTH)}, raw=True)
+            return
+    print_table(table)
 
 
 def to_latex(results: Any, measures: Sequence[str] = ()) -> str:
@@ -183,11 +185,3 @@ def sections_of(
             section = replace(section, title=title if section.title else name)
         sections.append(section)
     return sections
-
-
-def _in_notebook() -> bool:
-    if "ipykernel" not in sys.modules:
-        return False
-    from IPython import get_ipython
-
-    return hasattr(get_ipython(), "kernel")

@@ -349,8 +349,14 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
             rates.setdefault(column, {})[place] = sign * cell.value
     badness = next(iter(rates.values()), {})
 
-    def numbers(place: _Place) -> list[Any]:
-        return [_digits(cells.get((place, column))) for column in columns]
+    def numbers(place: _Place) -> list[Any]:  # numbers have 12 digits
+        of_place = [cells.get((place, column)) for column in columns]
+        return [
+            [f"{y:.12g}" for y in (x.value, *(x.interval or ()))]
+            if isinstance(x, Quantity)
+            else repr(x)
+            for x in of_place
+        ]
 
     coordinates = rows[0].node.dataset.variables
     places = [*dict.fromkeys(place_of_row)]
@@ -391,13 +397,6 @@ def _column_of_grid(row: Row, point: str, several_systems: bool) -> Column:
     for text in reversed(prefixes):
         heading = say("{text} {label}", text=text, label=heading)
     return Column(_name_of_column(row), heading)
-
-
-def _digits(cell: Text | None) -> Any:
-    """Return a cell as a text of which equal numbers have the same; numbers have 12 digits."""
-    if isinstance(cell, Quantity):
-        return [f"{x:.12g}" for x in (cell.value, *(cell.interval or ()))]
-    return repr(cell)
 
 
 def _heading_of_some(

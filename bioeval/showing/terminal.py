@@ -86,7 +86,6 @@ class TerminalDocument:
         self.section, self._words = section, words
 
     def text(self, width: int) -> str:
-        """Return the document as plain text of a width."""
         stream = io.StringIO()
         console = Console(
             file=stream, width=width, color_system=None, force_jupyter=False, **AS_IT_IS
@@ -98,7 +97,6 @@ class TerminalDocument:
         return as_html(self.section)
 
     def marked_up(self, form: Form) -> str:
-        """Return the document as LaTeX or as Markdown."""
         return as_latex(self.section) if form == "latex" else as_markdown(self.section)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

@@ -16,7 +16,6 @@ from result_messages import arguments, codes
 import bioeval as be
 from bioeval import protocol
 from bioeval.results import variables
-from bioeval.results.attributes import without_slashes
 from bioeval.results.dataset import Scalars, Stack, dataset
 from bioeval.results.histogram import edges_of
 from bioeval.results.variables import Variable
@@ -395,16 +394,6 @@ def test_a_coordinate_keeps_its_labels_and_is_an_index(labels):
 )
 def test_the_numbers_that_are_looked_for_come_first(task, first):
     assert [*task(be.simulate(8, 3)).data_vars][: len(first)] == first
-
-
-def test_a_gallery_without_the_subject_of_the_probe_has_one_subject_less():
-    ds = be.open_set(be.simulate(8, 3))
-    assert ds.attrs["impostors"] == "leave-subject-out"
-    assert (ds.attrs["genuine_gallery_subjects"], ds.attrs["impostor_gallery_subjects"]) == (8, 7)
-
-
-def test_names_with_a_slash_have_a_mark_in_place_of_it_and_stay_apart():
-    assert without_slashes(["a/b", "a_b", "c"]) == {"a/b": "a_b_", "a_b": "a_b", "c": "c"}
 
 
 def test_a_variable_that_is_whole_in_some_parts_keeps_the_digits_of_others():

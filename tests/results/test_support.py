@@ -2,7 +2,6 @@
 
 import itertools
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -129,80 +128,43 @@ def test_pairs_of_people_are_those_that_are_compared(seed):
     assert ds.attrs["pairs_of_people"] == sum(len(x) == 2 for x in pairs)
 
 
-class DoorLog(NamedTuple):
-    """Fourteen people who each make three tries as themselves and as three others."""
-
-    labels: np.ndarray  # (tries,)
-    people: np.ndarray  # (people,)
-    values: np.ndarray  # (tries, people)
-    is_made: np.ndarray  # (tries, people)
-
-    def pairs(self) -> set[frozenset[int]]:
-        """Return the pairs of people who were compared."""
-        i, j = np.nonzero(self.is_made)
-        compared = zip(self.labels[i].tolist(), j.tolist(), strict=True)
-        return {frozenset(pair) for pair in compared if pair[0] != pair[1]}
-
-
-def door_log() -> DoorLog:
-    rng = np.random.default_rng(4)
-    people = np.arange(14)
-    labels = np.repeat(people, 3)
-    is_made = labels[:, None] == people
-    for person in people:
-        claimed_people = rng.choice(len(people) // 2, 3, replace=False)
-        is_made[np.ix_(labels == person, claimed_people)] = True
-    values = rng.normal(size=is_made.shape) + 3 * (labels[:, None] == people)
-    return DoorLog(labels, people, values, is_made)
-
-
-def scores_of(log: DoorLog, values: np.ndarray, **options) -> be.Scores:
-    return be.Scores(values, log.labels, log.people, kind="similarity", **options)
-
-
-def as_list(log: DoorLog) -> be.Scores:
-    i, j = np.nonzero(log.is_made)
-    subjects = np.stack([log.labels[i], j], axis=1)
-    is_genuine = log.labels[i] == j
-    return be.Scores.from_pairs(log.values[i, j], is_genuine, subjects=subjects, kind="similarity")
-
-
-def with_failures(log: DoorLog, **options) -> be.Scores:
-    """Return scores in which comparisons that were not made have failed."""
-    return scores_of(log, np.where(log.is_made, log.values, np.nan), nan="exclude", **options)
-
-
-def with_mask(log: DoorLog) -> be.Scores:
-    mask = np.where(log.is_made, 1 + (log.labels[:, None] == log.people), 0)
-    return scores_of(log, log.values, mask=mask)
-
-
-def with_exclusion(log: DoorLog) -> be.Scores:
-    """Return scores in which the people of one building are not compared: odd or even."""
-    meta = {"probe_meta": {"door": log.labels % 2}, "gallery_meta": {"door": log.people % 2}}
-    return scores_of(log, log.values, **meta, exclude=["all:door"])
-
-
-def as_claims(log: DoorLog) -> be.Scores:
-    return with_failures(log, probe_meta={"visit": np.arange(len(log.labels)) // 3})
-
-
-def as_visits(log: DoorLog) -> be.Scores:
-    return be.claim_scores(as_claims(log), attempts="visit")
-
-
-LAYOUTS = (as_list, with_failures, with_mask, with_exclusion, as_visits, as_claims)
+LAYOUTS = ("list", "failures", "mask", "exclusion", "visits", "claims")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_compared_pairs_of_people_are_counted_in_every_layout(layout):
-    log = door_log()
-    pairs = log.pairs()
-    if layout is with_exclusion:
+    """Fourteen people each make three tries as themselves and as three others."""
+    rng = np.random.default_rng(4)
+    people = np.arange(14)
+    labels = np.repeat(people, 3)
+    is_genuine = labels[:, None] == people
+    is_made = is_genuine.copy()  # (tries, people)
+    for person in people:
+        is_made[np.ix_(labels == person, rng.choice(7, 3, replace=False))] = True
+    values = rng.normal(size=is_made.shape) + 3 * is_genuine
+    i, j = np.nonzero(is_made)
+    compared = zip(labels[i].tolist(), j.tolist(), strict=True)
+    pairs = {frozenset(pair) for pair in compared if pair[0] != pair[1]}
+    options: dict = {"kind": "similarity"}
+    if layout == "list":
+        subjects = np.stack([labels[i], j], axis=1)
+        scores = be.Scores.from_pairs(values[i, j], is_genuine[i, j], subjects=subjects, **options)
+    elif layout == "mask":
+        mask = np.where(is_made, 1 + is_genuine, 0)
+        scores = be.Scores(values, labels, people, mask=mask, **options)
+    elif layout == "exclusion":  # the people of one building are not compared: odd or even
         pairs = {frozenset((i, j)) for i in range(0, 14, 2) for j in range(1, 14, 2)}
-    options = {"templates": "multi"} if layout is as_claims else {}
-    ds = be.verification(layout(log), **options, far_targets=[3 / 80], interval="people")
+        meta = {"probe_meta": {"door": labels % 2}, "gallery_meta": {"door": people % 2}}
+        scores = be.Scores(values, labels, people, **meta, exclude=["all:door"], **options)
+    else:  # comparisons that were not made have failed
+        options["probe_meta"] = {"visit": np.arange(len(labels)) // 3}
+        made = np.where(is_made, values, np.nan)
+        scores = be.Scores(made, labels, people, nan="exclude", **options)
+    if layout == "visits":
+        scores = be.claim_scores(scores, attempts="visit")
+    templates = {"templates": "multi"} if layout == "claims" else {}
+    ds = be.verification(scores, **templates, far_targets=[3 / 80], interval="people")
     assert ds.attrs["pairs_of_people"] == len(pairs) < 14 * 13 // 2
     assert arguments(ds, "target-not-supported")["have"] == {"pairs of people": len(pairs)}
 
@@ -235,17 +197,8 @@ def units(ds) -> dict[str, int]:
 
 def most_disjoint(left: set, right: set) -> int:
     """Return how many pairs across two sides can be formed without a common subject, by trying."""
-    best = 0
-    for first_person in left:
-        for second_person in right - {first_person}:
-            best = max(
-                best,
-                1
-                + most_disjoint(
-                    left - {first_person, second_person}, right - {first_person, second_person}
-                ),
-            )
-    return best
+    pairs = ({a, b} for a in left for b in right - {a})
+    return max((1 + most_disjoint(left - pair, right - pair) for pair in pairs), default=0)
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans())

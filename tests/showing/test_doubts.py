@@ -2,12 +2,11 @@
 
 import inspect
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import naive
 import numpy as np
 import pytest
-import xarray as xr
 from result_messages import arguments, codes
 
 import bioeval as be
@@ -48,19 +47,16 @@ SLOW = ("course-kfold", "repeat", "conventions")
 
 #: Calls that count, of scores of a kind.
 CALLS: dict[str, Any] = {
-    "verification": lambda kind: be.verification(drawn(12, kind)),
-    "open_set": lambda kind: be.open_set(drawn(12, kind)),
+    name: lambda kind, name=name: getattr(be, name)(drawn(12, kind))
+    for name in (
+        *("verification", "open_set", "closed_set", "ranks", "reid", "gom", "conventions"),
+        *("evaluate", "summary", "worst_pairs"),
+    )
+} | {
     "open_set of single templates": lambda kind: be.open_set(drawn(12, kind), gallery="single"),
-    "closed_set": lambda kind: be.closed_set(drawn(12, kind)),
-    "ranks": lambda kind: be.ranks(drawn(12, kind)),
-    "reid": lambda kind: be.reid(drawn(12, kind)),
-    "gom": lambda kind: be.gom(drawn(12, kind)),
-    "conventions": lambda kind: be.conventions(drawn(12, kind)),
-    "evaluate": lambda kind: be.evaluate(drawn(12, kind)),
     "evaluate, several": beside_another,
     "market1501": lambda kind: be.evaluate(drawn(12, kind), "market1501"),
     "course-kfold": lambda kind: be.evaluate(drawn(30, kind), "course-kfold"),
-    "summary": lambda kind: be.summary(drawn(12, kind)),
     "zoo": lambda kind: be.zoo(drawn(12, kind), permutations=20),
     "gallery_size": lambda kind: be.gallery_size(drawn(12, kind), [2, 5]),
     "repeat": lambda kind: be.repeat(drawn(30, kind), FOLDS),
@@ -71,7 +67,6 @@ CALLS: dict[str, Any] = {
     "by_group of pairs": pairs_by_group,
     "judge_threshold": lambda kind: be.judge_threshold(drawn(30, kind), drawn(30, kind, 2)),
     "study_threshold": lambda kind: be.study_threshold(drawn(30, kind), "eer", **SHORT),
-    "worst_pairs": lambda kind: be.worst_pairs(drawn(12, kind)),
 }
 
 
@@ -264,52 +259,26 @@ def test_messages_that_doubt_no_number_are_no_warnings():
     assert "target-not-supported" in codes(result) and not issued
 
 
-def halves(kind: str = "distance", first: int = 0) -> tuple[be.Scores, be.Scores, be.Scores]:
-    """Scores of 40 people, of the first 20 people and of the last 20."""
-    simulated = drawn(40, kind, 1 + first)
-    return simulated, simulated.select(np.arange(60)), simulated.select(np.arange(60, 120))
-
-
-class Systems(NamedTuple):
-    """Scores of two systems on the same people."""
-
-    first: be.Scores
-    second: be.Scores
-
-    @property
-    def by_name(self) -> dict[str, be.Scores]:
-        return {"a": self.first, "b": self.second}
-
-
-def fusion_of_trained_scales(train: Systems, test: Systems) -> be.Scores:
-    return be.fuse(test.by_name, normalise="z", train=train.by_name)
-
-
-def complete_and_halves() -> list[Systems]:
-    """Return two systems on 40 people, on the first 20 people and on the last 20."""
-    return [Systems(*scores) for scores in zip(halves(), halves(first=1), strict=True)]
-
-
-def warns_of_training(scores: be.Scores) -> xr.Dataset:
-    with pytest.warns(be.BioevalWarning, match="was trained on the scores that it is applied to"):
-        return be.verification(scores)
-
-
 def test_what_learnt_from_the_scores_that_it_is_applied_to_is_said():
-    complete, first_half, second_half = complete_and_halves()
-    result = warns_of_training(fusion_of_trained_scales(first_half, first_half))
+    """Two systems on 40 people, on the first 20 people and on the last 20."""
+    complete = {"a": drawn(40, "distance", 1), "b": drawn(40, "distance", 2)}
+    first_half, second_half = (
+        {name: x.select(half) for name, x in complete.items()}
+        for half in (np.arange(60), np.arange(60, 120))
+    )
+
+    def fused(test: dict[str, be.Scores]) -> be.Scores:
+        return be.fuse(test, normalise="z", train=first_half)
+
+    with pytest.warns(be.BioevalWarning, match="was trained on the scores that it is applied to"):
+        result = be.verification(fused(first_half))
     assert codes(result).count("trained-on-same-scores") == 1
     with pytest.warns(be.BioevalWarning, match="20 of 40 subjects of the test set are"):
-        be.verification(fusion_of_trained_scales(first_half, complete))
-    unseen = codes(be.verification(fusion_of_trained_scales(first_half, second_half)))
+        be.verification(fused(complete))
+    unseen = codes(be.verification(fused(second_half)))
     assert not {"people-of-both-sets", "trained-on-same-scores"} & {*unseen}
-
-
-def test_a_fusion_that_learns_nothing_says_nothing_of_training():
-    complete, *_ = halves()
-    of_second_system, *_ = halves(first=1)
-    result = be.verification(be.fuse({"a": complete, "b": of_second_system}, "mean"))
-    assert "trained-on-same-scores" not in codes(result)
+    learns_nothing = be.verification(be.fuse(complete, "mean"))
+    assert "trained-on-same-scores" not in codes(learns_nothing)
 
 
 def times_hundred(scores: be.Scores) -> be.Scores:

@@ -100,14 +100,6 @@ def test_values_over_folds_and_their_means():
     assert summary.loc["number", ["value", "unit"]].tolist() == [len(far), "partitions"]
 
 
-def test_supported_is_said_where_there_is_a_target():
-    """Of 780 pairs of people: FAR 10 and 1 % have three errors expected, 0.1 % has not."""
-    frame = be.to_frame(result_of("verification"))
-    at_far = frame.query("measure == 'frr_at_far'").set_index("point")["supported"]
-    assert at_far.to_dict() == {0.1: True, 0.01: True, 0.001: False, 0.0001: False}
-    assert frame.loc[~frame["measure"].isin(["frr_at_far", "far_at_frr"]), "supported"].isna().all()
-
-
 def test_rates_at_few_thresholds_need_no_curves():
     ds = be.verification(square(), thresholds=[4.0, 5.0])
     frame = be.to_frame(ds).query("measure == 'far'")
@@ -216,9 +208,3 @@ def test_an_explained_row_has_its_counts():
         "gr": 1,
     }
     assert counts.loc[("open_set", "di"), ["probe", "rank", "value"]].tolist() == [1, 1, 1]
-
-
-@pytest.mark.parametrize("results", [square, lambda: {}, lambda: xr.Dataset({"a": 1}), lambda: 3])
-def test_what_is_no_result_is_refused(results):
-    with pytest.raises(be.DataError, match="results|attribute"):
-        be.to_frame(results())

@@ -1,6 +1,5 @@
 """Readers restyle plots: colours, letters, titles and labels of every plot, and their legends."""
 
-import inspect
 import re
 
 import matplotlib.pyplot as plt
@@ -49,7 +48,6 @@ def test_every_plot_takes_colours_letters_a_title_and_a_label(name):
     assert "Renamed" in words(display) or name in {*ONE, "worst_pairs"} - {"ranking"}
     assert name in WITHOUT_COLOURS or to_rgb("#123456") in colours(display)
     assert display.ax_.xaxis.label.get_fontsize() == 13
-    assert "ax" in inspect.signature(getattr(be.plot, name)).parameters
 
 
 @pytest.mark.slow
@@ -98,14 +96,6 @@ def test_labels_translate_every_word_of_a_plot(name):
         assert drawn(name, labels=labels).ax_.get_xlabel() == "Taux (FAR: FMR)"
 
 
-def test_a_legend_drawn_anew_has_the_words_of_its_plot():
-    display = be.plot.error_rates(made_for("error_rates"), labels={"FAR": "TFA", "other": "x"})
-    assert "TFA" in display.caption and "FAR" not in display.caption
-    names = " ".join(x.get_text() for x in display.legend(loc="upper right").get_texts())
-    assert "TFA" in names and "FAR" not in names
-    assert "FAR" in be.plot.error_rates(made_for("error_rates")).caption
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -147,6 +137,12 @@ def test_a_legend_is_drawn_anew():
     drawn_legend = display.legend(loc="lower right")
     display.figure_.canvas.draw()
     assert display.ax_.get_window_extent().overlaps(drawn_legend.get_window_extent())
+    # It has the words of its plot, and no other plot has them.
+    display = be.plot.error_rates(made_for("error_rates"), labels={"FAR": "TFA", "other": "x"})
+    names = " ".join(x.get_text() for x in display.legend(loc="upper right").get_texts())
+    for text in (display.caption, names):
+        assert "TFA" in text and "FAR" not in text
+    assert "FAR" in be.plot.error_rates(made_for("error_rates")).caption
 
 
 def test_distributions_of_two_systems_are_two_panels():

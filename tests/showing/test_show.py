@@ -96,8 +96,9 @@ def test_in_a_narrow_pipe_a_table_is_as_narrow(capsys, monkeypatch):
     ],
 )
 def test_what_is_no_result_is_refused(given, said):
-    with pytest.raises(be.DataError, match=said):
-        be.show(given())
+    for call in (be.show, be.to_frame):
+        with pytest.raises(be.DataError, match=said):
+            call(given())
 
 
 def test_a_notebook_displays_html(monkeypatch, capsys):
