@@ -53,7 +53,7 @@ from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
 from bioeval.scores.sides import InOrder, in_order
 from bioeval.showing.messages import warns_of_doubts
-from bioeval.stats.jackknife import Limits, Sample, limits_of_rate, limits_of_sum
+from bioeval.stats.jackknife import Sample, limits_of_rate, limits_of_sum
 from bioeval.stats.options import IntervalMethod, interval_of, trials_of
 from bioeval.stats.people import PeopleCounts, people_counts
 from bioeval.stats.simultaneous import Differences, discordant, least_discordant, letters_of
@@ -752,10 +752,7 @@ def _with_intervals_of_people(
             if defined:
                 far_limits[:, g, h] = impostor.limits(confidence)
 
-    limits: dict[str, Limits] = {
-        "frr": (frr_limits[0], frr_limits[1]),
-        "far": (far_limits[0], far_limits[1]),
-    }
+    limits = {"frr": frr_limits, "far": far_limits}
     variables: dict[str, Any] = {}
     notes: list[Message] = []
     if defined:
@@ -859,10 +856,8 @@ def _with_intervals_of_attempts(
             by_person_of[rate][:, g, index[people.person]] = people.errors_of, people.attempts_of
 
     # The differences of each two groups, paired over people.
-    limits: dict[str, Limits] = {}
     variables: dict[str, np.ndarray] = {}
     for rate in ("frr", "far"):
-        limits[rate] = limits_of[rate][0], limits_of[rate][1]
         errors, attempts = by_person_of[rate]  # (groups, people)
         has_attempt = attempts.any(axis=0)
         errors, attempts = errors[:, has_attempt], attempts[:, has_attempt]
@@ -887,7 +882,7 @@ def _with_intervals_of_attempts(
             f"{rate}_letters": np.array(letters, dtype=object),
         }
     people_in_data = int((~codes.no_person[persons]).sum())
-    return _with_limits(ds, options, is_compared, people_in_data, limits, variables, [])
+    return _with_limits(ds, options, is_compared, people_in_data, limits_of, variables, [])
 
 
 def _with_limits(
@@ -895,14 +890,14 @@ def _with_limits(
     options: IntervalMethod,
     is_compared: np.ndarray,
     people: int,
-    limits: dict[str, Limits],
+    limits: dict[str, np.ndarray],
     variables: dict[str, np.ndarray],
     notes: Sequence[Message],
 ) -> xr.Dataset:
     """Return a result with limits of its rates, and with variables by group or by pair of groups.
 
-    `people` is the number of all people. The label of all groups together has none of these values:
-    they are NaN, empty or 0 there.
+    `people` is the number of all people; `limits` are the lower and the upper ones of each rate.
+    The label of all groups together has none of these values: they are NaN, empty or 0 there.
     """
     remarks = options.few_people(people)
     if len(is_compared) > 1 and is_compared.sum() < 2:

@@ -107,14 +107,6 @@ def test_bad_cards(more, message):
     assert message in str(caught.value)
 
 
-def test_a_card_without_folds_has_none():
-    assert not protocol.load("course-all-vs-all").has_folds
-    fold_card = protocol.load("course-kfold")
-    assert fold_card.has_folds
-    assert protocol.parse(fold_card.to_toml()) == fold_card
-    assert "subject-folds" in protocol.explain(fold_card)
-
-
 def test_pairs_carry_their_folds(tmp_path):
     rng = np.random.default_rng(0)
     distances, same, fold = rng.random(40), np.arange(40) % 2, np.repeat(["a", "b"], 20)
