@@ -460,8 +460,9 @@ def unknown_list(head: Head, arguments: Arguments, *, with_scores: bool) -> Data
     what, role, example = "a list of trials", "genuine", "template_a template_b genuine"
     if with_scores:
         what, role, example = "a list with scores", "scores", "genuine template_a template_b score"
+    matrix = "a matrix of scores needs"
     if "metric" in arguments:
-        example = "f0 f1 f2 label"
+        example, matrix = "f0 f1 f2 label", "embeddings need"
     presets = f"; {what} of {head.width} columns is {', '.join(fitting)}" if fitting else ""
     return fault(
         head.path,
@@ -469,7 +470,7 @@ def unknown_list(head: Head, arguments: Arguments, *, with_scores: bool) -> Data
         f"known{presets}",
         f'otherwise write the names of the columns in a first line, such as "{example}", or give '
         f"their numbers, as in {backquoted(f'columns.{role}', str(head.width))}"
-        f"{'; a matrix of numbers needs `labels`' if with_scores and numbers > 2 else ''}",
+        f"{f'; {matrix} `labels`' if with_scores and numbers > 2 else ''}",
         line=head.start_line,
     )
 

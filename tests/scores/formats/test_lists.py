@@ -181,7 +181,7 @@ BAD = [
     ("sim,truth\n0.5,1\n0.2,0\n", "no column 'score'; its first line, 'sim,truth'"),
     ("score,distance,genuine\n1,1,1\n", "'score' and 'distance' could each be the column"),
     ("score,label,genuine\n1,1,0\n", "'label' and 'genuine' could each be the column of"),
-    ("1 17 33 0.5\n", "of 4 columns is .*bob.*their numbers.*a matrix of numbers needs `labels`"),
+    ("1 17 33 0.5\n", "of 4 columns is .*bob.*their numbers.*a matrix of scores needs `labels`"),
     ("a b target\nc d nontarget\n", "is none of a known list"),
     ("a b 0.5\n", "'a b 0.5' names no columns, .* of 3 columns is .*kaldi"),
     ("0.5\n", "holds one number per line; .* scores as a second one"),
