@@ -98,7 +98,8 @@ def ranking(
         axes.tick_params(axis="y", length=0)
     positions = range(len(rows))
     # A list of colours is used in the order of the data, not of the ranks.
-    colours = [Style.colour(int(i), names=(systems[i],)) for i in rows]
+    of_systems = [Style.colour(i, names=(x,)) for i, x in enumerate(systems)]
+    colours = [of_systems[i] for i in rows]
     low, high, first, last, letters = (
         values[f"{name}_{x}"].values[rows]
         for x in ("low", "high", "rank_low", "rank_high", "letters")

@@ -37,7 +37,7 @@ MOST = 300
 ENOUGH = 60
 ONE_OF = 12
 # The most cells that are read, if rows are long; but some rows are needed.
-_CELLS = 1 << 20
+_CELLS = 1 << 19
 LEAST_ROWS = 20
 # The usual score is the median of about so many.
 _FOR_MEDIAN = 1 << 14
@@ -269,11 +269,13 @@ def _has_one_value(scored: Scored, own: np.ndarray, others: np.ndarray, mates: n
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def judged_copies(scored: Scored, rows: np.ndarray, block: np.ndarray) -> Copies | None:
-    """Return how many of some probes seem to be gallery templates; None if nothing tells.
-
-    `block` is the closeness of the probes `rows` to the whole gallery, which is overwritten.
-    """
+def judged_copies(scored: Scored) -> Copies | None:
+    """Return how many of the judged probes seem to be gallery templates; None if nothing tells."""
+    rows = scored.sample(np.flatnonzero(scored.codes[0] >= 0))
+    try:
+        block = scored.read(rows, None, True)
+    except DataError:  # raised again where all scores are counted
+        return None
     block[np.isinf(block)] = np.nan  # such comparisons say nothing
     has_partner = np.flatnonzero(scored.partner[rows] >= 0)
     block[has_partner, scored.partner[rows[has_partner]]] = np.nan

@@ -10,87 +10,95 @@ from __future__ import annotations
 import functools
 import math
 from typing import Any, Literal, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from bioeval.base.errors import DataError, Message
 from bioeval.base.kinds import LARGER_IS_CLOSER
-from bioeval.scores.arrays import Mask
+from bioeval.scores.arrays import Cells
 from bioeval.scores.attempts import left_out_rows
 from bioeval.scores.blocks import is_few
 from bioeval.scores.build import scored_of
-from bioeval.scores.distances import as_distances
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import knows_people
-from bioeval.scores.rows import give_back, mapped_pages
+from bioeval.scores.people import knows_people, mate_cells
+from bioeval.scores.rows import give_back, mapped_pages, read_rows
 from bioeval.scores.same import Copies, evenly_spaced, judged_copies
 
-# The most genuine attempts, and the most impostor attempts, of a sample.
-_GENUINE, _IMPOSTOR = 1 << 12, 1 << 14
+_PROBES = 256  # the most probes of a sample
+_MATES = 256  # the most columns of their mates
+_OTHERS = 64  # the most columns from everywhere
+
+# The most cells that are read if only whole rows can be read.
+_CELLS = 1 << 22
+
+# If rows take time, since they are computed or inflated, one row or chunk in this number is read.
+_ONE_OF = 16
+_CHUNKS = 8  # the most chunks that are read
+_LEAST_ROWS = 16  # the rows that are computed in any case
+
+_GENUINE = 1 << 12  # the most genuine attempts of a sample
+_IMPOSTOR = 1 << 14  # the most impostor attempts of a sample
 
 
 class Sampled(NamedTuple):
-    """The distances of sampled attempts, without failures, and the copies among their probes."""
+    """The distances of sampled attempts, without failures."""
 
     genuine: np.ndarray
     impostor: np.ndarray
     people: int  # the number of people of genuine attempts; of the attempts if people are unknown
-    copies: Copies | None  # None if the scores cannot tell
 
 
-# What was sampled of scores that are still in use.
-_SAMPLED: WeakKeyDictionary[Any, Sampled | None] = WeakKeyDictionary()
+def sampled(scores: Scores) -> Sampled | None:
+    """Read a sample of attempts; None if the scores cannot be counted."""
+    scores = scores._with(nan="exclude")
+    try:
+        if scores.layout == "pairs":
+            genuine = evenly_spaced(np.flatnonzero(scores.genuine), _GENUINE)
+            impostor = evenly_spaced(np.flatnonzero(~scores.genuine), _IMPOSTOR)
+            probe = scores.codes.probe[genuine] if knows_people(scores) else genuine
+            distances = (scores.pair_distances(scores.values[x]) for x in (genuine, impostor))
+            return Sampled(*(x[~np.isnan(x)] for x in distances), len(np.unique(probe)))
+        sample = _sample_of(scores)
+        block = read_rows(sample, slice(0, sample.shape[0]))
+    except DataError:  # raised again where all scores are counted
+        return None
+    give_back(sample)
+    attempts = block.genuine()
+    impostor_distance = block.impostors().values
+    return Sampled(
+        evenly_spaced(attempts.distance, _GENUINE),
+        evenly_spaced(impostor_distance[~np.isnan(impostor_distance)], _IMPOSTOR),
+        len(np.unique(sample.codes.probe[attempts.probe])),
+    )
 
 
-def sampled(scores: Any) -> Sampled | None:
-    """Return a sample of attempts, which is read once; None if the scores cannot be counted.
-
-    Of few scores all attempts are read, and otherwise the whole rows of sampled probes.
-    """
-    if scores not in _SAMPLED:
-        try:
-            _SAMPLED[scores] = _sample_of(scores)
-        except DataError:  # raised again where all scores are counted
-            _SAMPLED[scores] = None
-    return _SAMPLED[scores]
-
-
-def _sample_of(scores: Scores) -> Sampled:
-    is_list, is_matrix = scores.layout == "pairs", scores.layout not in ("pairs", "top-k")
-    is_judged = scores._labelled and not scores.claims and not scores._own_entries_are_stated
-    genuine, impostor, people, copies = np.empty(0), np.empty(0), 0, None
-    if is_list:
-        is_judged = scores.pairs.templates is not None and scores.pairs.people is not None
-        pairs = [
-            evenly_spaced(np.flatnonzero(x), most)
-            for x, most in ((scores.genuine, _GENUINE), (~scores.genuine, _IMPOSTOR))
-        ]
-        people = len(np.unique(scores.codes.probe[pairs[0]]) if knows_people(scores) else pairs[0])
-        of_class = [as_distances(scores.values[x][None], scores.kind)[0] for x in pairs]
-        genuine, impostor = (x[~np.isnan(x)] for x in of_class)
-    if is_matrix or is_judged:
-        scored = scored_of(scores)
-        rows = judged = scored.sample(np.flatnonzero(scored.codes[0] >= 0))
-        if is_matrix and is_few(math.prod(scores.shape)):
-            rows = np.arange(scores.shape[0])
-        closeness = scored.read(rows, None, True)
-    if is_matrix:
-        give_back(scores)
-        order = scores.gallery_order.columns[0]
-        is_mate = scores.codes.probe[rows][:, None] == scores.codes.gallery[order]
-        if not knows_people(scores):
-            of_rows = scores.cells.select(rows, None)
-            is_mate = of_rows.read_mask(0, len(rows), order) == Mask.GENUINE
-        distance = -closeness[:, order]
-        is_attempt = ~np.isnan(distance)
-        is_mate &= is_attempt
-        genuine = evenly_spaced(distance[is_mate], _GENUINE)
-        impostor = evenly_spaced(distance[is_attempt & ~is_mate], _IMPOSTOR)
-        people = len(np.unique(scores.codes.probe[rows[is_mate.any(axis=1)]]))
-    if is_judged:
-        copies = judged_copies(scored, judged, closeness if rows is judged else closeness[judged])
-    return Sampled(genuine, impostor, people, copies)
+def _sample_of(scores: Scores) -> Scores:
+    """Return sampled probes against sampled mates and gallery templates; few scores as they are."""
+    if is_few(math.prod(scores.shape)):
+        return scores
+    cells = scores.cells
+    probe_count, gallery_count = scores.shape
+    limit = _PROBES
+    if cells.embeddings is not None:
+        limit = min(limit, max(_LEAST_ROWS, probe_count // _ONE_OF))
+    if cells.is_stored or (cells.streams and cells.mask is not None):
+        limit = max(1, min(limit, _CELLS // gallery_count))
+    rows = evenly_spaced(np.arange(probe_count), limit)
+    if cells.is_stored:
+        chunk = cells.row_chunk
+        chunk_count = min(_CHUNKS, max(1, probe_count // chunk // _ONE_OF))
+        first = evenly_spaced(np.arange(0, probe_count, chunk), chunk_count)
+        rows = first[:, None] + np.arange(min(chunk, max(1, limit // len(first))))
+        rows = rows[rows < probe_count]
+    _, mates = mate_cells(scores, rows)
+    mates = evenly_spaced(np.unique(mates), _MATES)
+    columns = np.union1d(mates, evenly_spaced(np.arange(gallery_count), _OTHERS))
+    sample = scores.select(probes=rows, gallery=columns)
+    cells = sample.cells
+    if cells.embeddings is not None and cells.mask is None:  # no other columns are computed
+        values = cells.embeddings.of_rows(cells.rows, cells.columns)
+        sample = sample._with(_source=Cells(values))
+    return sample
 
 
 # ---------------------------------------------------------------------------------- the stated kind
@@ -241,8 +249,10 @@ def find_copies(scores: Any) -> Copies | None:
 
     None if the scores cannot tell. Comparisons that are left out do not count.
     """
-    sample = sampled(scores)
-    return None if sample is None else sample.copies
+    is_judged = scores._labelled and not scores.claims and not scores._own_entries_are_stated
+    if scores.layout == "pairs":
+        is_judged = scores.pairs.templates is not None and scores.pairs.people is not None
+    return judged_copies(scored_of(scores)) if is_judged else None
 
 
 def copies_notes(scores: Any) -> list[Message]:

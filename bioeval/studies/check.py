@@ -571,7 +571,7 @@ def _of_scores(scores: Scores) -> tuple[list[Finding], int | None]:
     without_failures = scores.replace(nan="exclude") if scores.nan == "raise" else scores
     of_copy, rounding = -1.0, _ROUNDING
     if scores.kind == "distance":
-        sample = sampled(scores)
+        sample = sampled(without_failures)
         usual = 0.0
         if sample is not None and len(sample.impostor):
             usual = abs(float(np.median(sample.impostor)))

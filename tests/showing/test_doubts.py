@@ -4,6 +4,7 @@ import inspect
 import warnings
 from typing import Any
 
+import h5py
 import naive
 import numpy as np
 import pytest
@@ -347,3 +348,30 @@ def test_every_call_that_counts_warns():
             continue
         if str(inspect.signature(call).return_annotation) in ("xr.Dataset", "xr.DataTree"):
             assert call.__code__.co_filename == inspect.getsourcefile(warns_of_doubts), name
+
+
+def test_stored_scores_are_judged_by_chunks_from_everywhere(tmp_path):
+    """The first people of a file may be nobody in the gallery."""
+    rng, gallery = np.random.default_rng(0), np.arange(400) % 20
+    labels = np.repeat(np.r_[100, 101, np.arange(18)], 100)
+    values = rng.random((len(labels), 400)) + (labels[:, None] == gallery) * 0.5
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        x = file.create_dataset("x", data=values.astype("float32"), chunks=(16, 400))
+        for kind in ("distance", "similarity"):
+            checked = be.check_data(be.Scores(x, labels, gallery, kind=kind))
+            assert ("kind-wrong" in codes(checked)) == (kind == "distance")
+
+
+def test_few_searches_with_mates_in_a_large_gallery_are_judged_by_them():
+    rng, gallery = np.random.default_rng(1), np.arange(6_000)
+    labels = np.r_[gallery[::150], 10_000 + np.arange(360)]
+    values = rng.normal(size=(400, 6_000)) + 3 * (labels[:, None] == gallery)
+    assert "kind-wrong" in codes(be.verification(be.Scores(values, labels, gallery)))
+
+
+def test_scores_that_are_changed_in_place_are_judged_anew():
+    values = drawn(12, "distance").values.copy()
+    scores = be.Scores(values, drawn(12, "distance").probe_labels)
+    assert "kind-wrong" not in codes(be.verification(scores))
+    values[:] = values.max() - values
+    assert "kind-wrong" in codes(be.verification(scores))

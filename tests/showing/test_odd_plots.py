@@ -76,6 +76,14 @@ def test_a_system_without_a_value_is_named_in_its_ranking():
     assert "not defined: second" in written(plot.ranking(ds))
 
 
+def test_a_list_of_colours_is_of_the_systems_as_given_and_not_of_their_ranks():
+    systems = {x: be.simulate(12, 3, within=s, random_state=1) for x, s in (("b", 1.5), ("a", 0.3))}
+    display = plot.ranking(be.compare(systems, measures=["eer"]), colors=["red", "blue"])
+    assert [x.get_text() for x in display.ax_.get_yticklabels()] == ["a", "b"]
+    points = display.ax_.collections[-1].get_facecolors()[:, :3]
+    assert points.tolist() == [[0, 0, 1], [1, 0, 0]]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("people", [4, 30])
 def test_ticks_of_whole_numbers_do_not_repeat(people):

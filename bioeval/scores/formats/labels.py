@@ -222,8 +222,11 @@ def _read_csv(
     known: str | None = ""
     if header:
         require_names(path, head.start_line, titles)
+        # A column that is not to be read gives labels if no other does: it may be meant elsewhere.
         title_of_name = {x.casefold(): x for x in titles if x not in arguments.ignored}
-        known = next((title_of_name[x] for x in known_names if x in title_of_name), None)
+        title_of_name = {x.casefold(): x for x in titles} | title_of_name
+        by_preference = sorted(known_names, key=lambda x: title_of_name.get(x) in arguments.ignored)
+        known = next((title_of_name[x] for x in by_preference if x in title_of_name), None)
         if known is None and {*titles} <= {"", _ONLY}:
             known = _ONLY
     else:
@@ -242,7 +245,7 @@ def _read_csv(
     table = head.read(every, [], names=titles, header=header, blanks=blanks, labels=labels)
     columns = {}
     for i, title in enumerate(titles):
-        if title in arguments.ignored:
+        if title in arguments.ignored and title != known:
             continue
         columns[title] = text_array(table.words[i].objects().tolist(), f"{path}: {title}")
     return columns, known

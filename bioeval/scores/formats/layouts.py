@@ -145,6 +145,8 @@ def layout_of(head: Head, arguments: Arguments, of_trials: Arguments | None = No
             return layout
         unnamed = unnamed_columns(head, arguments)
         below = replace(head, cells=[row[unnamed:] for row in head.rows[unnamed:]])
+        if with_scores and "metric" in arguments and "format" not in arguments:
+            raise unknown_list(below, arguments, with_scores=with_scores)
         layout = layout_of_preset(below, unnamed, arguments, with_scores=with_scores)
         if layout is None and with_scores and below.width == 1:
             return _layout_of_columns(["score"], unnamed)
@@ -447,9 +449,18 @@ def names_columns(head: Head) -> bool:
 
 def unknown_list(head: Head, arguments: Arguments, *, with_scores: bool) -> DataError:
     """Return the error of a list whose columns are not known, with the presets that fit it."""
+    first = head.delimiter.join(head.cells[0])[:80]
+    if with_scores and "metric" in arguments:
+        return fault(
+            head.path,
+            f"{first!r} names no columns",
+            "of embeddings, write the names of the columns in a first line, such as "
+            '"f0 f1 f2 label"; a matrix of numbers alone needs `labels`',
+            line=head.start_line,
+        )
     columns = [head.column(i) for i in range(head.width)]
     numbers = sum(all(map(like_number, cells)) for cells in columns)
-    if with_scores and not numbers and "metric" not in arguments:
+    if with_scores and not numbers:
         return no_scores(head)
     fitting = [
         f"{backquoted('format', preset)} ({row})"
@@ -460,17 +471,13 @@ def unknown_list(head: Head, arguments: Arguments, *, with_scores: bool) -> Data
     what, role, example = "a list of trials", "genuine", "template_a template_b genuine"
     if with_scores:
         what, role, example = "a list with scores", "scores", "genuine template_a template_b score"
-    matrix = "a matrix of scores needs"
-    if "metric" in arguments:
-        example, matrix = "f0 f1 f2 label", "embeddings need"
     presets = f"; {what} of {head.width} columns is {', '.join(fitting)}" if fitting else ""
     return fault(
         head.path,
-        f"{head.delimiter.join(head.cells[0])[:80]!r} names no columns, and what they hold is not "
-        f"known{presets}",
+        f"{first!r} names no columns, and what they hold is not known{presets}",
         f'otherwise write the names of the columns in a first line, such as "{example}", or give '
         f"their numbers, as in {backquoted(f'columns.{role}', str(head.width))}"
-        f"{f'; {matrix} `labels`' if with_scores and numbers > 2 else ''}",
+        f"{'; a matrix of scores needs `labels`' if with_scores and numbers > 2 else ''}",
         line=head.start_line,
     )
 
