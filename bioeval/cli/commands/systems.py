@@ -75,7 +75,14 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
 @click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
 @option_of("fuse", "--method RULE")
 @option_of("fuse", "--normalise")
-@option_of("fuse", "--weights NAME=W", ENTRIES, multiple=True, callback=joined_entries)
+@option_of(
+    "fuse",
+    "--weights NAME=W",
+    ENTRIES,
+    more="; once per system.",
+    multiple=True,
+    callback=joined_entries,
+)
 @option_of("fuse", "--train FILE", str, more="; once per system, in order.", multiple=True)
 @rates("verification", "far_targets", "frr_targets")
 @option("--out FILE", "Write the fused scores, as .npz.", name="save_to")
