@@ -56,8 +56,11 @@ def sampled(scores: Scores) -> Sampled | None:
             genuine = evenly_spaced(np.flatnonzero(scores.genuine), _GENUINE)
             impostor = evenly_spaced(np.flatnonzero(~scores.genuine), _IMPOSTOR)
             probe = scores.codes.probe[genuine] if knows_people(scores) else genuine
-            distances = (scores.pair_distances(scores.values[x]) for x in (genuine, impostor))
-            return Sampled(*(x[~np.isnan(x)] for x in distances), len(np.unique(probe)))
+            of_genuine, of_impostor = (
+                x[~np.isnan(x)]
+                for x in (scores.pair_distances(scores.values[i]) for i in (genuine, impostor))
+            )
+            return Sampled(of_genuine, of_impostor, len(np.unique(probe)))
         sample = _sample_of(scores)
         block = read_rows(sample, slice(0, sample.shape[0]))
     except DataError:  # raised again where all scores are counted
