@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @option_of("study_threshold", "--folds N")
 @option_of("study_threshold", "--repeats N")
 @ASSURE
-@option_of("check_promise", "--threshold T", SCORE, more="; with --promise.")
+@option_of("check_promise", "--threshold T", SCORE)
 @option_of("check_promise", "--promise RATE", more="; repeatable.", multiple=True)
 @option_of("study_threshold", "--rank-unit")
 @shared(use=True, interval=True, plots=True, fails=("far@part=test > 2%", "open"))
