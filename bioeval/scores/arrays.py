@@ -144,10 +144,12 @@ def doubt_of_square(values: Any, similarity: bool) -> str:
     have been filled in, and what is not finite on it are not judged.
     """
     size = min(_JUDGED_ROWS, values.shape[0])
-    spans = row_spans(size, values.shape[1])  # a stored row is read whole
-    values = np.concatenate([values[low:high][:, :size] for low, high in spans])
     if size < 3:
         return ""
+    if is_stored(values):  # its rows are read whole
+        spans = row_spans(size, values.shape[1])
+        values = np.concatenate([values[low:high][:, :size] for low, high in spans])
+    values = values[:size, :size]
     if _is_half(values) or _is_half(values.T):
         return "half-matrix"
     diagonal = values.diagonal()
