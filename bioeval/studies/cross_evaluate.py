@@ -89,7 +89,6 @@ from bioeval.studies.splits import (
     Split,
     SplitPlan,
     SplitSides,
-    folds_in_order,
     plan_of_scores,
 )
 
@@ -807,7 +806,10 @@ class TrainedSystem(FoldedSystem):
                 )
         self.estimator = estimator
         self._origin = ""  # of the embeddings of the last fold
-        splitter_in_order = folds_in_order(splitter, order)
+        splitter_in_order = splitter
+        if isinstance(splitter, partition.PredefinedFolds):
+            folds = order.bring(splitter.fold_of_sample, "`fold_of_sample`")
+            splitter_in_order = partition.PredefinedFolds(folds)
         options = {"meta": meta, "given": splitter}
         self.plan = SplitPlan(splitter_in_order, samples, self.subjects, **options)
         self._remarks = tuple(order.remarks)

@@ -21,7 +21,7 @@ from bioeval.scores.labels import concatenated
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import places_in_order
 from bioeval.scores.people import knows_people, require_people
-from bioeval.scores.sides import GivenSide, Keys, as_names, in_order
+from bioeval.scores.sides import Keys, as_names, in_order
 
 # An identity without a probe may be all distractors, if it has this many times the median number of
 # gallery templates.
@@ -100,13 +100,6 @@ def _training_and_test(splitter: Any, parts: tuple, n: int, *, tests_alone: bool
         parts = tuple(checked)
     # Parts are training and test, or training, validation and test.
     return Split(Part.of_one_set(parts[-2]), Part.of_one_set(parts[-1]), parts[0])
-
-
-def folds_in_order(splitter: Any, order: GivenSide) -> Any:
-    """Return a splitter whose folds of samples, if it states any, are in the order of rows."""
-    if not isinstance(splitter, partition.PredefinedFolds):
-        return splitter
-    return partition.PredefinedFolds(order.bring(splitter.fold_of_sample, "`fold_of_sample`"))
 
 
 class SplitPlan:
@@ -328,8 +321,8 @@ class SplitSides(Samples):
                 if self.numbers is not None:
                     folds = in_order(given, Keys(self.names, self.numbers), noun)
                 self.scores = self.scores.with_remarks(*folds.remarks)
-                folds_in_order = partition.PredefinedFolds(folds.values)
-                of_samples = folds_in_order.restricted_to(self.people, self.templates)
+                of_rows = partition.PredefinedFolds(folds.values)
+                of_samples = of_rows.restricted_to(self.people, self.templates)
         options = {"meta": self.meta, "tests_alone": tests_alone, "given": splitter}
         plan = SplitPlan(of_samples, self.n, self.labels, **options)
         if not self._is_one_set and not isinstance(splitter, Division):
