@@ -219,10 +219,10 @@ class Completeness:
     def messages(self) -> list[Message]:
         if not self.incomplete:
             return []
-        names = ("probes", "searches", "least", "most", "candidates")
-        probes, *candidates = self.attrs.values()
-        numbers = (probes, self.searches, *candidates)
-        return [Message("candidates-missing", **dict(zip(names, numbers, strict=True)))]
+        attrs = self.attrs
+        about = {"least": attrs["candidates_least"], "most": attrs["candidates_most"]}
+        about |= {"probes": attrs["incomplete_probes"], "searches": self.searches}
+        return [Message("candidates-missing", **about, candidates=attrs["candidates"])]
 
 
 #: The completeness of any number of probes of which no comparison is missing.
