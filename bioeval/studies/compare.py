@@ -413,7 +413,7 @@ def compare(
                     f"`{name}` has no effect on results of be.cross_evaluate; leave it out here, "
                     "and give it to be.cross_evaluate"
                 )
-        corrected = required_interval("nadeau-bengio" if interval == PEOPLE else interval, (FOLDS,))
+        corrected = required_interval(FOLDS if interval == PEOPLE else interval, (FOLDS,))
         return _compared_folds(by_name, measures, corrected, adjust)
     method = required_interval(interval, (PEOPLE,), takes_unit=True)
     search = OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors)
@@ -422,7 +422,7 @@ def compare(
     rules = convention_of(protocol, argument="protocol") if protocol is not None else None
     if rules is None:
         require_use_of_fusion(fusion, rank_unit == "subject", "compare", 'rank_unit="subject"')
-    if rules is not None:
+    else:
         _refuse_unused(
             search,
             f"in a comparison of re-identification ({rules.name})",
@@ -430,34 +430,26 @@ def compare(
             far_targets=far_targets is not None,
             frr_targets=len(frr_numbers) > 0,
         )
-    wanted = WantedMeasures.parse(measures, far_numbers, frr_numbers, retrieval=rules is not None)
-
-    def measure(scores: Scores, place: int) -> MeasuredSystem:
-        if rules is not None:
-            return by_queries(scores, rules, wanted, method)
-        return by_attempts(scores, wanted, search, method, place)
-
-    for x in wanted.chosen or ():
-        if x.thresholds and len(x.thresholds) != len(by_name):
-            raise DataError(
-                f"`measures` has {counted(len(x.thresholds), 'thresholds')} in {x.name} for "
-                f"{counted(len(by_name), 'systems')}; expected a threshold for each system"
-            )
+    wanted = WantedMeasures.parse(
+        measures, far_numbers, frr_numbers, systems=len(by_name), retrieval=rules is not None
+    )
     with rows_reported():
-        at_one_threshold = any(wanted.numbers(name) for name in AT_THRESHOLD)
-        scores, systems = _measure_all(by_name, measure, rules, protocol, at_one_threshold)
+        scores, systems = _measure_all(by_name, wanted, search, method, rules, protocol)
 
-    # The measures that are defined for all systems, and their differences.
-    by_key = [{x.key: x for x in system.measures} for system in systems.values()]
+    # The measures that are defined for all systems, and their differences. NaN, of a measure
+    # without a label, is equal to itself as text.
+    by_key = [
+        {(x.scalar.name, repr(float(x.label))): x for x in system.measures}
+        for system in systems.values()
+    ]
     compared = []
     for key in by_key[0]:
-        if not all(key in measures_of_system for measures_of_system in by_key):
-            continue
-        of_systems = [measures_of_system[key] for measures_of_system in by_key]
-        discordant_people = discordant([x.own for x in of_systems], [x.shared for x in of_systems])
-        compared.append(
-            ComparedMeasure.from_systems(of_systems, discordant_people, method.confidence, PEOPLE)
-        )
+        of_systems = [x[key] for x in by_key if key in x]
+        if len(of_systems) == len(systems):
+            people = discordant([x.own for x in of_systems], [x.shared for x in of_systems])
+            compared.append(
+                ComparedMeasure.from_systems(of_systems, people, method.confidence, PEOPLE)
+            )
     if not compared:
         raise DataError(
             "none of the measures is defined for all systems: lists that end before the last "
@@ -475,8 +467,8 @@ def compare(
     if scores.layout != "pairs":
         attrs["gallery_templates"] = scores.shape[1]
     attrs |= {"subjects": first.people, **first.details}
-    fingerprints = "; ".join(x.fingerprint for x in systems.values())
-    attrs |= {"fingerprint": fingerprints, **method.attrs()}
+    attrs["fingerprint"] = "; ".join(x.fingerprint for x in systems.values())
+    attrs |= method.attrs()
     if any(x.method == BOOTSTRAP for x in compared):
         attrs |= {"replicates": method.replicates, "seed": str(method.seed.entropy)}
     attrs |= {
@@ -486,7 +478,7 @@ def compare(
     }
     texts = (
         ", ".join(f"{name} {x:.12g}" for name, x in zip(systems, thresholds, strict=True))
-        for thresholds in dict.fromkeys(x.thresholds for x in wanted.chosen or () if x.thresholds)
+        for thresholds in dict.fromkeys(x.thresholds for x in wanted.chosen if x.thresholds)
     )
     if words := "; ".join(texts):
         attrs["thresholds_of_systems"] = words
@@ -509,8 +501,8 @@ def compare(
         messages.append(Message("not-in-common", what=what, left_out=numbers))
     messages += method.few_people(first.people)
     defined = {x.name for x in compared}
-    undefined = dict.fromkeys(x.name for x in wanted.chosen or () if x.name not in defined)
-    if undefined:
+    undefined = dict.fromkeys(x.name for x in wanted.chosen if x.name not in defined)
+    if undefined and measures is not None:
         messages.append(Message("measures-not-defined", measures=list(undefined)))
     messages += joined_messages({name: x.messages for name, x in systems.items()})
     comparison = comparison_dataset(list(systems), compared, attrs, messages)
@@ -579,19 +571,18 @@ class MeasuredSystem:
 
 def _measure_all(
     systems: Mapping[str, System],
-    measure: Callable[[Scores, int], MeasuredSystem],
+    wanted: WantedMeasures,
+    search: OpenSet,
+    interval: IntervalMethod,
     rules: Convention | None,
     protocol: Any,
-    at_one_threshold: bool,
 ) -> tuple[Scores, dict[str, MeasuredSystem]]:
     """Read and measure the systems one after another; return the scores of one, and the measures.
 
-    `rules` are of re-identification, or None; `at_one_threshold` tells whether rates at one
-    threshold of all systems are compared.
-
-    Each pass leaves fewer templates in common: if a system lacks some of those that earlier systems
-    were measured on, all are read again.
+    `rules` are of re-identification, or None. Each pass leaves fewer templates in common: if a
+    system lacks some of those that earlier systems were measured on, all are read again.
     """
+    at_one_threshold = any(wanted.numbers(name) for name in AT_THRESHOLD)
     first = next(iter(systems))
     reference: Scores | None = None
     is_complete = False
@@ -625,18 +616,15 @@ def _measure_all(
                 reference = common
                 if not is_complete:
                     continue
+                messages += Provenance.from_scores(scores).notes
                 with rows_reported_to(reporter()):
-                    system_measured = measure(scores, place)
-                messages += [*Provenance.from_scores(scores).notes, *system_measured.messages]
-                if rules is not None:
-                    about = Candidates(scores, rules).about()
-                    messages += about.lists.messages() if about.searched is not None else []
-                else:
-                    if any(x.scalar.name in IDENTIFICATION for x in system_measured.measures):
-                        messages += scores.completeness.messages()
-                    messages += camera_notes(scores)
+                    if rules is not None:
+                        of_system = by_queries(scores, rules, wanted, interval)
+                    else:
+                        of_system = by_attempts(scores, wanted, search, interval, place)
+                messages += of_system.messages
                 measured[name] = replace(
-                    system_measured,
+                    of_system,
                     messages=list(dict.fromkeys(messages)),
                     fingerprint=fingerprint,
                     left_out=left_out_here,
@@ -749,7 +737,7 @@ def _wanted(measure: Any, known: Sequence[str]) -> Wanted:
 class WantedMeasures:
     """All measures that a comparison is asked for."""
 
-    chosen: tuple[Wanted, ...] | None  # None for the usual measures
+    chosen: tuple[Wanted, ...]
     far_targets: np.ndarray
     frr_targets: np.ndarray
 
@@ -760,10 +748,19 @@ class WantedMeasures:
         far_targets: np.ndarray,
         frr_targets: np.ndarray,
         *,
+        systems: int,
         retrieval: bool,
     ) -> WantedMeasures:
+        """Read the measures of re-identification, or of verification and identification.
+
+        `systems` is the number of systems.
+        """
         if measures is None:
-            return cls(None, far_targets, frr_targets)
+            usual = [x.name for x in curve_measures() if x.usual]
+            names = (
+                [*QUERY_MEANS, "cmc"] if retrieval else [*usual, "recognition_rate", "dir_at_far"]
+            )
+            return cls(tuple(map(Wanted, names)), far_targets, frr_targets)
         if isinstance(measures, str) or callable(measures) or isinstance(measures, Measure):
             measures = [measures]
         names = ["cmc", *QUERY_MEANS]
@@ -774,13 +771,23 @@ class WantedMeasures:
         if not chosen:
             raise DataError("`measures` is empty; expected names such as eer")
         used = {*COORDINATES, *COMPARISON}
-        for wanted in chosen:
-            used |= {f"{wanted.name}_{statistic}" for statistic in STATISTICS}
+        used |= {f"{x.name}_{statistic}" for x in chosen for statistic in STATISTICS}
         for wanted in chosen:
             if wanted.name in used:
                 raise DataError(
                     f"`measures` has a function called {wanted.name}, and results have this name "
                     'already; give be.Measure("other_name", function)'
+                )
+            if "/" in wanted.name:
+                raise DataError(
+                    f"`measures` has a function called {wanted.name}; expected a name without a "
+                    "slash, which no variable of a netCDF file can have"
+                )
+            if wanted.thresholds and len(wanted.thresholds) != systems:
+                raise DataError(
+                    f"`measures` has {counted(len(wanted.thresholds), 'thresholds')} in "
+                    f"{wanted.name} for {counted(systems, 'systems')}; expected a threshold for "
+                    "each system"
                 )
         of_each = {(x.name, x.thresholds) for x in chosen if x.thresholds}
         if twice := [x for x in AT_THRESHOLDS if sum(x == name for name, _ in of_each) > 1]:
@@ -788,12 +795,6 @@ class WantedMeasures:
                 f"`measures` has {twice[0]} twice; expected it once, and a comparison of its own "
                 "for other thresholds"
             )
-        for wanted in chosen:
-            if "/" in wanted.name:
-                raise DataError(
-                    f"`measures` has a function called {wanted.name}; expected a name without a "
-                    "slash, which no variable of a netCDF file can have"
-                )
 
         def targets(default: np.ndarray, *names: str) -> np.ndarray:
             """Return the targets of these measures; a bare name has the default targets."""
@@ -808,27 +809,17 @@ class WantedMeasures:
         )
 
     def asks(self, *names: str) -> bool:
-        """Whether any of these measures is compared, by default or by name."""
-        return self.chosen is None or any(x.name in names for x in self.chosen)
+        """Whether any of these measures is compared."""
+        return any(x.name in names for x in self.chosen)
 
     def numbers(self, name: str) -> list[float]:
         """Return the targets, thresholds or ranks at which a measure is asked for, in order."""
-        return [x.at for x in self.chosen or () if x.name == name and x.at is not None]
-
-    def at_thresholds(self, place: int) -> list[tuple[str, float, dict[str, float]]]:
-        """Return each measure at a given threshold: its name, its threshold of a system, its place.
-
-        A threshold of each system is no place, at which systems would be compared.
-        """
-        at_one = [(x, y, {"threshold": y}) for x in AT_THRESHOLD for y in self.numbers(x)]
-        return at_one + [
-            (x.name, x.thresholds[place], {}) for x in self.chosen or () if x.thresholds
-        ]
+        return [x.at for x in self.chosen if x.name == name and x.at is not None]
 
     def notes(self) -> list[Message]:
         """Return a message on each threshold at which only one of FRR and FAR is compared."""
         rates: dict[tuple[Any, ...], list[str]] = {}
-        for x in self.chosen or ():
+        for x in self.chosen:
             if x.name in AT_THRESHOLD or x.name in AT_THRESHOLDS:
                 rates.setdefault((x.at, x.thresholds), []).append(x.name)
         notes = []
@@ -842,8 +833,6 @@ class WantedMeasures:
         return notes
 
     def in_order(self, measures: Sequence[SystemMeasure]) -> list[SystemMeasure]:
-        if self.chosen is None:
-            return list(measures)
         in_order: dict[int, SystemMeasure] = {}  # each measure once
         for wanted in self.chosen:
             for measure in measures:
@@ -866,7 +855,10 @@ def by_attempts(
     require_all_scores(scores)
     verifying = searching = None
     names = (*(x.name for x in curve_measures()), *AT_THRESHOLD, *AT_THRESHOLDS)
-    at_thresholds = wanted.at_thresholds(place)
+    # The rates at given thresholds: name, threshold, place. A threshold of each system is no place,
+    # at which systems would be compared.
+    at_thresholds = [(x, y, {"threshold": y}) for x in AT_THRESHOLD for y in wanted.numbers(x)]
+    at_thresholds += [(x.name, x.thresholds[place], {}) for x in wanted.chosen if x.thresholds]
     if scores.kind != "order" and wanted.asks(*names):
         priors = sorted(set(wanted.numbers("min_dcf")))
         points = PointsWanted(
@@ -889,7 +881,7 @@ def by_attempts(
         searching = Searching(scores, search)
     else:
         _refuse_unused(search, "on these measures, of which none is of identification", remedy)
-    functions = [x.function for x in wanted.chosen or () if x.function is not None]
+    functions = [x.function for x in wanted.chosen if x.function is not None]
     if not (verifying or searching or functions):
         raise ProtocolError(
             "there is nothing to compare: pairs and claims have no identification, and scores "
@@ -952,7 +944,11 @@ def by_attempts(
                     own=without - value,
                 )
             )
-    return MeasuredSystem(wanted.in_order(measures), people, tuple(attempts), details, messages)
+    measures = wanted.in_order(measures)
+    if any(x.scalar.name in IDENTIFICATION for x in measures):
+        messages += scores.completeness.messages()
+    messages += camera_notes(scores)
+    return MeasuredSystem(measures, people, tuple(attempts), details, messages)
 
 
 def _measured_verification(
@@ -984,11 +980,9 @@ def _measured_verification(
         "frr": independent_trials(genuine, people),
         "far": independent_trials(impostor, compared),
     }
-    requested = []
-    for measure in curve_measures():
-        is_requested = wanted.chosen is not None or measure.usual
-        if is_requested and wanted.asks(measure.name) and measure.is_defined(verified.points):
-            requested.append(measure)
+    requested = [
+        x for x in curve_measures() if wanted.asks(x.name) and x.is_defined(verified.points)
+    ]
     has_quantiles = any(x.scalar.quantile for x in requested)
     counted = VerificationColumns.count(verified, interval, requested, drawn=has_quantiles)
 
@@ -1241,12 +1235,16 @@ def by_queries(
                 population=THIS_GALLERY if means_without is None else NEW_PEOPLE,
             )
         )
+    messages = messages_of(dataset.attrs)
+    about = Candidates(scores, rules).about()
+    if about.searched is not None:
+        messages = [*messages, *about.lists.messages()]
     return MeasuredSystem(
         wanted.in_order(system_measures),
         len(np.unique(codes.probe[measures.counted])),
         (int(dataset["queries"]),),
         details,
-        messages_of(dataset.attrs),
+        messages,
     )
 
 
@@ -1278,11 +1276,6 @@ class SystemMeasure:
         """The target, prior, threshold or rank of the measure; NaN without a label."""
         return next(iter(self.places.values()), np.nan)
 
-    @property
-    def key(self) -> tuple[str, str]:
-        """The name and the label of the measure, unique within a system."""
-        return self.scalar.name, repr(float(self.label))  # NaN is equal to itself as text
-
 
 #: Arrays (systems,) or (systems, systems), by the ends of the names of variables.
 _Statistics: TypeAlias = dict[str, np.ndarray]
@@ -1292,12 +1285,18 @@ _Statistics: TypeAlias = dict[str, np.ndarray]
 class ComparedMeasure:
     """One measure of all systems, and the differences between them."""
 
-    systems: Sequence[SystemMeasure]
+    scalar: Variable
+    values: np.ndarray  # float64 (systems,)
+    limits: np.ndarray  # float64 (systems, 2): the limits of each value by itself
     differences: Differences
-    #: int64 (systems, systems): people on whom two systems differ; None of results over folds.
-    discordant: np.ndarray | None
     method: str  # the method of the limits of differences
+    population: str  # the population that the limits hold for
+    #: int64 (systems, systems): people on whom two systems differ; None of results over folds.
+    discordant: np.ndarray | None = None
     t: np.ndarray | None = None  # float64 (systems, systems): of results over folds
+    #: The target, prior, threshold or rank of the measure, by its dimension (see PLACES).
+    places: Mapping[str, float] = field(default_factory=dict)
+    supported: bool = True  # whether there are enough attempts for the target
 
     @classmethod
     def from_systems(
@@ -1311,28 +1310,32 @@ class ComparedMeasure:
 
         `method` is the method of the limits, unless people are drawn again.
         """
-        bounds, drawn = systems[0].scalar.bounds, None
-        if len(systems[0].drawn):
-            drawn = np.stack([x.drawn for x in systems])
-            method = BOOTSTRAP
+        first = systems[0]
+        smallest, largest = first.scalar.bounds
         supported = all(x.supported for x in systems)
+        columns = np.stack([x.columns for x in systems])
         differences = Differences.from_columns(
-            np.stack([x.columns for x in systems]),
+            columns,
             (discordant >= least_discordant(confidence)) & supported,
             confidence,
-            drawn=drawn,
-            widest=bounds[1] - bounds[0],
+            drawn=np.stack([x.drawn for x in systems]) if len(first.drawn) else None,
+            widest=largest - smallest,
         )
-        return cls(systems, differences, discordant, method)
+        return cls(
+            first.scalar,
+            columns[:, 0],
+            np.array([x.limits for x in systems]),
+            differences,
+            BOOTSTRAP if len(first.drawn) else method,
+            first.population,
+            discordant,
+            places=first.places,
+            supported=supported,
+        )
 
     @property
     def name(self) -> str:
-        return self.systems[0].scalar.name
-
-    @property
-    def places(self) -> Mapping[str, float]:
-        """The target, prior, threshold or rank of the measure, by dimension."""
-        return self.systems[0].places
+        return self.scalar.name
 
     def statistics(self, p_adjusted: np.ndarray, *, adjust: bool, confidence: float) -> _Statistics:
         """Return the values and their statistics, by the ends of the names of variables.
@@ -1344,18 +1347,16 @@ class ComparedMeasure:
         if adjust:
             is_shown = np.nan_to_num(p_adjusted, nan=1.0) <= 1 - confidence
             between = replace(between, larger=np.where(is_shown, between.larger, 0))
-        better = self.systems[0].scalar.larger_is_better
-        values = np.array([float(x.columns[0]) for x in self.systems])
-        low, high = np.array([x.limits for x in self.systems]).T
+        better = self.scalar.larger_is_better
         rank, rank_low, rank_high = between.ranks(better)
-        defined = np.flatnonzero(~np.isnan(values))
+        defined = np.flatnonzero(~np.isnan(self.values))
         order = sorted(defined.tolist(), key=lambda i: (rank[i], i))
         optional = {"t": self.t, "discordant": self.discordant}
         return {
-            "": values,
-            "low": low,
-            "high": high,
-            "supported": np.array(int(all(x.supported for x in self.systems))),
+            "": self.values,
+            "low": self.limits[:, 0],
+            "high": self.limits[:, 1],
+            "supported": np.array(int(self.supported)),
             "rank": rank,
             "rank_low": rank_low,
             "rank_high": rank_high,
@@ -1396,13 +1397,12 @@ def comparison_dataset(
     # The variables: first the values of all measures, then each statistic.
     own: dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, Any]]] = {}
     for statistic, (name, of_name) in itertools.product(("", *STATISTICS), by_name.items()):
+        first, statistics = of_name[0]
         # Only a target may have too few people or attempts.
-        if statistic == "supported" and not of_name[0][0].places:
-            continue
-        if statistic not in of_name[0][1]:
+        if statistic not in statistics or (statistic == "supported" and not first.places):
             continue
         # At labels at which the measure was not requested: NaN, or an empty text.
-        dims = tuple(of_name[0][0].places)
+        dims = tuple(first.places)
         arrays = [x[statistic] for _, x in of_name]
         labels_shape = tuple(len(labels[dim]) for dim in dims)
         dtype = arrays[0].dtype
@@ -1416,8 +1416,8 @@ def comparison_dataset(
             index: list[Any] = [labels[dim].index(label) for dim, label in measure.places.items()]
             values[(..., *index)] = at_labels
 
-        about = of_name[0][0].systems[0].scalar
-        limits_for = {"interval_for": of_name[0][0].systems[0].population}
+        about = first.scalar
+        limits_for = {"interval_for": first.population}
         if not statistic:
             about = replace(about, dims=(), threshold="", shown="", detail="")
             variable_attrs = {**about.attrs_among(()), **limits_for}
@@ -1434,8 +1434,7 @@ def comparison_dataset(
             )
             variable_attrs = of_statistic.attrs
             if statistic == "difference":
-                method = of_name[0][0].method
-                variable_attrs = {**variable_attrs, "interval_method": method, **limits_for}
+                variable_attrs = {**variable_attrs, "interval_method": first.method, **limits_for}
         # Tables show the p-values that the conclusions are based on.
         if is_adjusted and statistic == "p_value":
             variable_attrs["detail"] = "verbose"
@@ -1461,7 +1460,7 @@ def comparison_dataset(
     by_outcome: dict[Message, list[dict[str, Any]]] = {}
     for name, of_name in by_name.items():
         for measure, statistics in of_name:
-            scalar = measure.systems[0].scalar
+            scalar = measure.scalar
             argument: dict[str, Any] = {"measure": name, "label": scalar.label}
             if name == "dir_at_far":
                 argument["task"] = "identification"
@@ -1697,43 +1696,38 @@ def _measure_over_folds(
             return np.nan
         return float(columns.std(ddof=1) * np.sqrt(1 / folds + test_to_train))
 
-    systems = []
-    for system, mean in zip(values, means, strict=True):
-        limits = np.nan, np.nan
+    smallest, largest = scalar.bounds
+    limits = np.full((k, 2), np.nan)
+    for i, system in enumerate(values):
         if not np.isnan(error := error_of(system)):
-            smallest, largest = scalar.bounds
             half = error * float(scipy.special.stdtrit(folds - 1, 0.5 + interval.confidence / 2))
-            limits = max(float(mean) - half, smallest), min(float(mean) + half, largest)
-        systems.append(
-            SystemMeasure(
-                scalar=scalar,
-                columns=np.array([mean]),
-                limits=limits,
-                places=places,
-                supported=is_supported,
-                population=_FOLDS_LIKE_THESE,
-            )
-        )
+            limits[i] = max(means[i] - half, smallest), min(means[i] + half, largest)
 
     # The test of each pair, row minus column; folds without spread have no test.
-    errors = {
-        pair: error
-        for pair in itertools.combinations(range(k), 2)
-        if not np.isnan(error := error_of(values[pair[0]] - values[pair[1]]))
-    }
-    row, column = np.array([*errors], dtype=np.int64).reshape(-1, 2).T
-    standard_errors = np.array([*errors.values()])
-    difference = (values[row] - values[column]).mean(axis=1) if errors else NONE
+    row, column = np.triu_indices(k, 1)
+    errors = np.array([error_of(x) for x in values[row] - values[column]])
+    row, column, errors = (x[~np.isnan(errors)] for x in (row, column, errors))
+    difference = (values[row] - values[column]).mean(axis=1) if len(row) else NONE
     tested = Differences.of_pairs(
         means,
         (row, column),
         difference,
-        (standard_errors, standard_errors),
+        (errors, errors),
         np.full(len(row), folds - 1.0),
         interval.confidence,
-        widest=scalar.bounds[1] - scalar.bounds[0],
+        widest=largest - smallest,
     )
     t = np.full((k, k), np.nan)
-    t[row, column] = difference / standard_errors
+    t[row, column] = difference / errors
     t[column, row] = -t[row, column]
-    return ComparedMeasure(systems, tested, None, FOLDS, t=t)
+    return ComparedMeasure(
+        scalar,
+        means,
+        limits,
+        tested,
+        FOLDS,
+        _FOLDS_LIKE_THESE,
+        t=t,
+        places=places,
+        supported=is_supported,
+    )
