@@ -61,8 +61,9 @@ from bioeval.tasks.verification_task import chosen_threshold
 #: accepts of claims to be the subject (a lamb has many).
 ERRORS = ("fr", "fa_as_probe", "fa_as_claimed")
 
-#: The animals whose existence is tested, with their names in messages, and the templates that a
-#: subject needs for two halves, all-against-all, and with probes and gallery.
+#: The animals whose existence is tested, by the roles of :data:`ZooAttempts`, with their names in
+#: messages, and the templates that a subject needs for two halves, all-against-all, and with probes
+#: and gallery.
 TESTED = {
     "goat": ("goats", "4 templates", "2 probes and 2 gallery templates"),
     "wolf": ("wolves", "2 templates", "2 probes"),
@@ -105,6 +106,11 @@ _EACH = ("error", "subject")
 
 
 _rate = partial(Variable, units="proportion", direction="smaller")
+
+
+def _mean(attempts: str, label: str) -> Variable:
+    return Variable(f"mean finite score of {attempts}", "score", detail="data", label=label)
+
 
 ZOO = {
     "animal": Variable(
@@ -152,29 +158,13 @@ ZOO = {
         shown="threshold",
         label="threshold",
     ),
-    "genuine_mean": Variable(
-        "mean finite score of the genuine attempts of the subject",
-        "score",
-        detail="data",
-        label="genuine mean",
+    "genuine_mean": _mean("the genuine attempts of the subject", label="genuine mean"),
+    "impostor_mean": _mean("all impostor attempts of the subject", label="impostor mean"),
+    "impostor_mean_as_probe": _mean(
+        "impostor attempts with probes of the subject", label="impostor mean as probe"
     ),
-    "impostor_mean": Variable(
-        "mean finite score of all impostor attempts of the subject",
-        "score",
-        detail="data",
-        label="impostor mean",
-    ),
-    "impostor_mean_as_probe": Variable(
-        "mean finite score of impostor attempts with probes of the subject",
-        "score",
-        detail="data",
-        label="impostor mean as probe",
-    ),
-    "impostor_mean_as_claimed": Variable(
-        "mean finite score of impostor attempts that claim the subject",
-        "score",
-        detail="data",
-        label="impostor mean as claimed",
+    "impostor_mean_as_claimed": _mean(
+        "impostor attempts that claim the subject", label="impostor mean as claimed"
     ),
     "errors": Variable(
         "errors of the subject", "attempts", dims=_EACH, threshold="threshold", label="errors"
@@ -349,11 +339,9 @@ def zoo(
     if math.isnan(chosen.threshold):
         messages.append(ALL_REJECTED)
     elif rule.name == "fixed":
-        genuine, as_probe, _ = attempts
-        far = ratio(as_probe.accepted.sum(), as_probe.attempts.sum())
-        frr = np.mean(~genuine.accepted) if len(genuine.accepted) else np.nan
+        frr, far = (float(ratio(x.errors.sum(), x.attempts.sum())) for x in attempts[:2])
         used = to_user(chosen.threshold, scores.kind)
-        messages += beyond_scores(used, float(far), float(frr), *following_scores(scores, [used]))
+        messages += beyond_scores(used, far, frr, *following_scores(scores, [used]))
     if "session" in scores.probe_meta and not excludes_same(scores, "session"):
         messages += unknown_notes(sessions_of(scores), "session")
     means, animals = _means_and_animals(attempts, quantile, scores.kind)
@@ -401,33 +389,23 @@ def _means_and_animals(
 ) -> tuple[Variables, Variables]:
     """Return the mean finite scores of each subject, NaN without an attempt, and the animals."""
     genuine, as_probe, as_claimed = attempts
-    subjects = len(as_probe.attempts)
-    is_finite = np.isfinite(genuine.distance)
-    person = genuine.person[is_finite]
     with np.errstate(over="ignore", invalid="ignore"):
-        genuine_sum = np.bincount(person, genuine.distance[is_finite], subjects)
-        probe_sum = as_probe.sums.sum(axis=(1, 2))
-        claimed_sum = as_claimed.sums.sum(axis=(1, 2))
         # An impostor attempt counts for the subject of its probe and for the claimed subject.
-        impostor_sum = probe_sum + claimed_sum
-    sums = np.stack([genuine_sum, probe_sum, claimed_sum, impostor_sum])
-    if not np.isfinite(sums).all():
+        impostor_sum = as_probe.sums + as_claimed.sums
+    if not np.isfinite([*(x.sums for x in attempts), impostor_sum]).all():
         raise DataError(
             "the scores are too large to be averaged: their sum exceeds the largest float64; "
             "divide all scores by a constant"
         )
-    probe_count = as_probe.finite.sum(axis=(1, 2))
-    claimed_count = as_claimed.finite.sum(axis=(1, 2))
-    genuine_mean = ratio(genuine_sum, np.bincount(person, minlength=subjects))
-    impostor_mean = ratio(impostor_sum, probe_count + claimed_count)
-    infinite = int((~is_finite).sum() + (as_probe.attempts - probe_count).sum())
+    genuine_mean = ratio(genuine.sums, genuine.finite)
+    impostor_mean = ratio(impostor_sum, as_probe.finite + as_claimed.finite)
 
     # The best and the worst subjects, by the genuine mean and by the impostor mean.
     compared = np.flatnonzero(~np.isnan(genuine_mean) & ~np.isnan(impostor_mean))
     best = number_of_best(quantile, len(compared))
     of_genuine = _ends(genuine_mean[compared], best)
     of_impostor = _ends(-impostor_mean[compared], best)
-    animal_of_subject = np.full(subjects, NO_ANIMAL, dtype="<U9")
+    animal_of_subject = np.full(len(genuine_mean), NO_ANIMAL, dtype="<U9")
     count, expected = [], []
     for animal, (genuine_end, impostor_end) in ANIMALS.items():
         is_genuine_end, is_impostor_end = of_genuine[genuine_end], of_impostor[impostor_end]
@@ -438,12 +416,12 @@ def _means_and_animals(
         expected.append(ends / len(compared) if len(compared) else np.nan)
     means = {
         "genuine_mean": genuine_mean,
-        "impostor_mean_as_probe": ratio(probe_sum, probe_count),
-        "impostor_mean_as_claimed": ratio(claimed_sum, claimed_count),
+        "impostor_mean_as_probe": ratio(as_probe.sums, as_probe.finite),
+        "impostor_mean_as_claimed": ratio(as_claimed.sums, as_claimed.finite),
         "impostor_mean": impostor_mean,
     }
     of_means: Variables = {name: (("subject",), to_user(x, kind)) for name, x in means.items()}
-    of_means["non_finite"] = infinite
+    of_means["non_finite"] = sum(int((x.attempts - x.finite).sum()) for x in (genuine, as_probe))
     of_animals: Variables = {
         "animal_count": (("animal",), np.array(count)),
         "animal_expected": (("animal",), np.array(expected, dtype=float)),
@@ -486,13 +464,9 @@ def _errors(attempts: ZooAttempts, people: int) -> Variables:
 
     Totals are over the first `people` subjects: the others are distractors and junk.
     """
-    genuine, as_probe, as_claimed = attempts
-    subjects = len(as_probe.attempts)
     # Both (errors, subjects), the kinds of errors in the order of `ERRORS`.
-    fr = np.bincount(genuine.person[~genuine.accepted], minlength=subjects)
-    genuine_attempts = np.bincount(genuine.person, minlength=subjects)
-    errors = np.stack([fr, as_probe.accepted, as_claimed.accepted])
-    number = np.stack([genuine_attempts, as_probe.attempts, as_claimed.attempts])
+    errors = np.stack([x.errors for x in attempts])
+    number = np.stack([x.attempts for x in attempts])
     all_errors = errors[:, :people].sum(axis=1)
     all_attempts = number[:, :people].sum(axis=1)
 
@@ -525,20 +499,16 @@ def _tests(
     attempts: ZooAttempts, layout: Layout, permutations: int, seed: np.random.SeedSequence
 ) -> tuple[Variables, list[Message]]:
     """Return the tests of goats, wolves and lambs, and which of them there is no test of."""
-    genuine, as_probe, as_claimed = attempts
-    subjects = len(as_probe.attempts)
-    size_of_goats = np.bincount(genuine.person[genuine.half == 1], minlength=subjects)
-    halves = {
-        "goat": (goat_test, genuine.means(subjects), size_of_goats),
-        "wolf": (opponents_test, as_probe.means, as_probe.second_half_sizes),
-        "lamb": (opponents_test, as_claimed.means, as_claimed.second_half_sizes),
-    }
     correlations, p_values, messages = [], [], []
-    for key, (animal, (test, means, sizes)) in enumerate(halves.items(), 1):
-        correlation, p, tested = test(means, sizes, permutations, Stream(seed, key))
+    for key, (of_role, (animals, *needed)) in enumerate(
+        zip(attempts, TESTED.values(), strict=True), start=1
+    ):
+        test = goat_test if animals == "goats" else opponents_test
+        correlation, p, tested = test(
+            of_role.half_means, of_role.second_half_sizes, permutations, Stream(seed, key)
+        )
         correlations.append(correlation)
         p_values.append(p)
-        animals, *needed = TESTED[animal]
         if tested < LEAST_SUBJECTS:
             templates = needed[layout != "all-against-all"]
             why = (
@@ -655,41 +625,23 @@ def sessions_of(scores: Scores) -> Codes:
     return column_codes(probe, gallery, "session")
 
 
-class Genuine(NamedTuple):
-    """The genuine attempts, (attempts,), in increasing order of their distances."""
+class AttemptsInRole(NamedTuple):
+    """The attempts of each subject in one role: genuine, as probe, or as the claimed subject.
 
-    distance: np.ndarray  # float64
-    person: np.ndarray
-    half: np.ndarray  # 0 or 1 if both templates are in this half, else -1
-    accepted: np.ndarray
+    Arrays are (subjects,), but for `half_means`: (subjects, 2), or (subjects, 2, GROUPS) of
+    impostors, by the group of the opponent.
+    """
 
-    def means(self, subjects: int) -> np.ndarray:
-        """Return the mean distances of each subject over each half, shape (subjects, 2)."""
-        used = (self.half >= 0) & np.isfinite(self.distance)
-        index = 2 * self.person[used] + self.half[used]
-        sums = np.bincount(index, self.distance[used], 2 * subjects)
-        return ratio(sums, np.bincount(index, minlength=2 * subjects)).reshape(subjects, 2)
-
-
-class Impostors(NamedTuple):
-    """The impostor attempts of each subject in one role: as probe, or as the claimed subject."""
-
-    attempts: np.ndarray  # int64 (subjects,)
-    accepted: np.ndarray  # int64 (subjects,): false accepts
-    second_half_sizes: np.ndarray  # int64 (subjects,): number of templates in the second half
-    #: (subjects, 2, GROUPS): sums and numbers of finite distances, by the half of the subject's
-    #: template and the group of the opponent.
-    sums: np.ndarray
-    finite: np.ndarray
-
-    @property
-    def means(self) -> np.ndarray:
-        """The mean distances, shape (subjects, 2, GROUPS)."""
-        return ratio(self.sums, self.finite)
+    errors: np.ndarray  # int64
+    attempts: np.ndarray  # int64
+    sums: np.ndarray  # float64: sums of finite distances
+    finite: np.ndarray  # int64: numbers of finite distances
+    half_means: np.ndarray  # mean finite distances over each half of the subject's templates
+    second_half_sizes: np.ndarray  # int64: number of attempts (genuine), or templates, of this half
 
 
 #: The genuine attempts, and the impostor attempts of each subject as probe and as claimed.
-ZooAttempts = tuple[Genuine, Impostors, Impostors]
+ZooAttempts = tuple[AttemptsInRole, AttemptsInRole, AttemptsInRole]
 
 
 def attempts_by_subject(
@@ -759,12 +711,24 @@ def attempts_by_subject(
     # The genuine attempts in increasing order: sums do not depend on the order of the templates.
     distance, owner, half = map(np.concatenate, zip(*genuine_of_blocks, strict=True))
     by_distance = np.argsort(distance)
-    distance = distance[by_distance]
-    is_genuine_accepted = is_accepted(distance, threshold)
+    distance, owner, half = distance[by_distance], owner[by_distance], half[by_distance]
+    rejects = np.bincount(owner[~is_accepted(distance, threshold)], minlength=subjects)
     if scores.nan == "reject":
         distance = farthest(distance)
     distance = distance.astype(np.float64)
-    genuine = Genuine(distance, owner[by_distance], half[by_distance], is_genuine_accepted)
+    is_finite = np.isfinite(distance)
+    is_used = is_finite & (half >= 0)
+    place = 2 * owner[is_used] + half[is_used]
+    with np.errstate(over="ignore", invalid="ignore"):
+        half_sums = np.bincount(place, distance[is_used], 2 * subjects)
+        genuine = AttemptsInRole(
+            errors=rejects,
+            attempts=np.bincount(owner, minlength=subjects),
+            sums=np.bincount(owner[is_finite], distance[is_finite], subjects),
+            finite=np.bincount(owner[is_finite], minlength=subjects),
+            half_means=ratio(half_sums, np.bincount(place, minlength=2 * subjects)).reshape(-1, 2),
+            second_half_sizes=np.bincount(owner[half == 1], minlength=subjects),
+        )
     return genuine, as_probe, as_claimed
 
 
@@ -775,7 +739,7 @@ def _impostors(
     accepted: np.ndarray,
     template_sums: np.ndarray,
     template_lacking: np.ndarray,
-) -> Impostors:
+) -> AttemptsInRole:
     """Add up the attempts of the templates of one side, (templates, ...), by subject.
 
     `person` and `half` (templates,) are of this side, `group_of_opponent` of the other side's
@@ -789,9 +753,15 @@ def _impostors(
     np.add.at(sums, (person, half), template_sums)
     np.add.at(finite, (person, half), group_sizes - template_lacking[:, :GROUPS])
     np.add.at(infinite, person, template_lacking[:, GROUPS])
-    attempts = finite.sum(axis=(1, 2)) + infinite
-    second_half_sizes = np.bincount(person[half == 1], minlength=subjects)
-    return Impostors(attempts, accepted, second_half_sizes, sums, finite)
+    finite_of_subject = finite.sum(axis=(1, 2))
+    return AttemptsInRole(
+        errors=accepted,
+        attempts=finite_of_subject + infinite,
+        sums=sums.sum(axis=(1, 2)),
+        finite=finite_of_subject,
+        half_means=ratio(sums, finite),
+        second_half_sizes=np.bincount(person[half == 1], minlength=subjects),
+    )
 
 
 # The tests of two halves.
