@@ -25,7 +25,7 @@ differences are paired. Nothing is concluded about groups of fewer than 30 subje
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -634,60 +634,52 @@ class PeopleOfRate(NamedTuple):
         return float(low), float(high)
 
 
-def people_with_mates(counts: PeopleCounts, is_in_group: np.ndarray, trials: int) -> PeopleOfRate:
-    """Return the genuine attempts of the people in a group, bool (people,)."""
-    person = np.flatnonzero(is_in_group & (counts.genuine_attempts > 0))
-    attempts = counts.genuine_attempts[person]
-    errors = attempts - counts.genuine_accepted[0, person]
-    return PeopleOfRate(
-        int(errors.sum()), int(attempts.sum()), errors, attempts, trials_of(trials), person
-    )
+def genuine_of_groups(counts: PeopleCounts, group: np.ndarray, groups: int) -> list[PeopleOfRate]:
+    """Return the genuine attempts of each group; a trial is a subject with a genuine attempt."""
+    of_groups = []
+    for g in range(groups):
+        person = np.flatnonzero((group == g) & (counts.genuine_attempts > 0))
+        attempts = counts.genuine_attempts[person]
+        errors = attempts - counts.genuine_accepted[0, person]
+        totals = int(errors.sum()), int(attempts.sum())
+        of_groups.append(PeopleOfRate(*totals, errors, attempts, trials_of(len(person)), person))
+    return of_groups
 
 
-class PairsOfGroups:
-    """Impostor attempts by person and group.
+def impostors_of_groups(
+    counts: PeopleCounts, group: np.ndarray, groups: int
+) -> Iterator[PeopleOfRate]:
+    """Yield the impostor attempts of each two groups, by the group of the probe, then the other's.
 
-    - `probing` (int64 (2, people, groups)): attempts of each person as probe against the people of
-      each group, the accepted ones and all
-    - `claimed`: the same of attempts that claim each person
+    A trial is one of as many pairs of people as have no person in common.
     """
-
-    def __init__(self, counts: PeopleCounts, group: np.ndarray):
-        self.group = group
-        self.no_person = counts.no_person
-        everyone = np.arange(len(group))
-        (accepted,), attempts = counts.of_groups(everyone, group)
-        self.probing = np.stack([accepted, attempts])
-        (accepted,), attempts = counts.of_groups(group, everyone)
-        self.claimed = np.stack([accepted.T, attempts.T])
-
-    def people_of(self, g: int, h: int, trials: int) -> PeopleOfRate:
-        """Return the attempts of probes of group `g` against group `h`, which may be the same."""
-        probes = np.flatnonzero(self.group == g)
-        enrolled = np.flatnonzero(self.group == h)
-        probing = self.probing[:, probes, h]
-        claimed = self.claimed[:, enrolled, g]
+    # (2, people, groups): attempts of each person as probe against the people of each group, the
+    # accepted ones and all; then the same of attempts that claim each person.
+    everyone = np.arange(len(group))
+    (accepted,), attempts = counts.of_groups(everyone, group)
+    all_probing = np.stack([accepted, attempts])
+    (accepted,), attempts = counts.of_groups(group, everyone)
+    all_claimed = np.stack([accepted.T, attempts.T])
+    pairs = _disjoint_pairs(counts, group, groups)
+    for g, h in np.ndindex(groups, groups):
+        probes = np.flatnonzero(group == g)
+        enrolled = np.flatnonzero(group == h)
+        probing = all_probing[:, probes, h]
+        claimed = all_claimed[:, enrolled, g]
         if g == h:  # a person is left out on both sides
             left_out, person = probing + claimed, probes
         else:
             left_out = np.concatenate([probing, claimed], axis=1)
             person = np.append(probes, enrolled)
-        has_attempt = (left_out[1] > 0) & ~self.no_person[person]
+        has_attempt = (left_out[1] > 0) & ~counts.no_person[person]
         errors, attempts = probing.sum(axis=1).tolist()
         errors_of, attempts_of = left_out[:, has_attempt]
-        return PeopleOfRate(errors, attempts, errors_of, attempts_of, trials, person[has_attempt])
+        trials = int(pairs[g, h])
+        yield PeopleOfRate(errors, attempts, errors_of, attempts_of, trials, person[has_attempt])
 
 
-def independent_trials(
-    counts: PeopleCounts, group: np.ndarray, groups: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of independent trials of FRR and of FAR.
-
-    FRR of a group has a trial for each subject with a genuine attempt, int64 (groups,); FAR of two
-    groups has a trial for each disjoint pair of people, int64 (groups, groups). Disjoint pairs have
-    no person in common.
-    """
-    subjects = np.bincount(group[counts.genuine_attempts > 0], minlength=groups)
+def _disjoint_pairs(counts: PeopleCounts, group: np.ndarray, groups: int) -> np.ndarray:
+    """Return the number of disjoint pairs of people of each two groups, int64 (groups, groups)."""
     if counts.listed:
         pairs = np.zeros((groups, groups), dtype=np.int64)
         # Not everyone is compared: disjoint pairs are looked for among the pairs compared.
@@ -697,7 +689,7 @@ def independent_trials(
         for k in np.unique(code):
             partner = mates_among(probe[code == k], claimed[code == k], len(counts.people))
             pairs.flat[k] = (partner >= 0).sum() // 2
-        return subjects, pairs
+        return pairs
     # If everyone is compared, the numbers of people on both sides decide.
     probes, enrolled = (np.flatnonzero(size * ~counts.no_person) for size in counts.sizes)
     probes_of = np.bincount(group[probes], minlength=groups)
@@ -705,7 +697,7 @@ def independent_trials(
     everyone_of = np.bincount(group[np.union1d(probes, enrolled)], minlength=groups)
     pairs = np.minimum.outer(probes_of, enrolled_of)
     np.fill_diagonal(pairs, np.minimum(pairs.diagonal(), everyone_of // 2))
-    return subjects, pairs
+    return pairs
 
 
 # Intervals and comparisons.
@@ -723,42 +715,30 @@ def _with_intervals_of_people(
     """Return a result by group of people with confidence intervals, if rates are `defined`.
 
     `group` (int64 (people,)) has the group of each person, in the order of the people's codes.
-
-    FRR and FAR at the threshold of all groups have limits by leaving out each person. Nothing is
-    concluded about groups of fewer than 30 subjects: their rates may be anything, and tests and
-    differences leave them out.
     """
     confidence = options.confidence
     is_compared = ds["few_subjects"].values[:-1] == 0
     groups = len(is_compared)
     counts = people_counts(scores, ds["threshold"].values[None])
-    pairs = PairsOfGroups(counts, group)
-    subjects, disjoint_pairs = independent_trials(counts, group, groups)
 
     # Lower and upper limits of FRR by group, and of FAR by groups of probe and claimed person. The
     # rates that are compared are FRR and FAR within a group; None for a group that is too small.
-    frr_limits = np.full((2, groups), np.nan)
-    far_limits = np.full((2, groups, groups), np.nan)
-    compared: dict[str, list[PeopleOfRate | None]] = {"far": [], "frr": []}
-    for g in range(groups):
-        genuine = people_with_mates(counts, group == g, int(subjects[g]))
-        compared["frr"].append(genuine if is_compared[g] else None)
-        if defined:
-            frr_limits[:, g] = genuine.limits(confidence)
-        for h in range(groups):
-            impostor = pairs.people_of(g, h, int(disjoint_pairs[g, h]))
-            if g == h:
-                compared["far"].append(impostor if is_compared[g] else None)
-            if defined:
-                far_limits[:, g, h] = impostor.limits(confidence)
-
-    limits = {"frr": frr_limits, "far": far_limits}
+    limits = {"frr": np.full((2, groups), np.nan), "far": np.full((2, groups, groups), np.nan)}
     variables: dict[str, Any] = {}
     notes: list[Message] = []
     if defined:
+        compared: dict[str, list[PeopleOfRate | None]] = {"far": [], "frr": []}
+        for g, genuine in enumerate(genuine_of_groups(counts, group, groups)):
+            limits["frr"][:, g] = genuine.limits(confidence)
+            compared["frr"].append(genuine if is_compared[g] else None)
+        for k, impostor in enumerate(impostors_of_groups(counts, group, groups)):
+            g, h = divmod(k, groups)
+            limits["far"][:, g, h] = impostor.limits(confidence)
+            if g == h:
+                compared["far"].append(impostor if is_compared[g] else None)
         p_values = {"far": math.nan, "frr": math.nan}
         if is_compared.sum() > 1:
-            p_values, notes = _p_values(counts, pairs, is_compared, options)
+            p_values, notes = _p_values(counts, group, is_compared, options)
         for rate, people in compared.items():
             variables[f"{rate}_groups_p"] = np.array(p_values[rate])
             for statistic, values in differences_of_groups(people, confidence).items():
@@ -770,18 +750,12 @@ def _with_intervals_of_people(
 def differences_of_groups(
     groups: Sequence[PeopleOfRate | None], confidence: float
 ) -> dict[str, np.ndarray]:
-    """Return differences of one rate between each two groups, with limits for all pairs together.
+    """Return the comparison of each two groups by one rate, by the ends of the names of variables.
 
-    Groups have no person in common, so that their errors are independent; a group that is too small
-    to be compared is None. The results, by the ends of the names of variables, are:
-
-    - ``difference`` (row minus column) with ``_low`` and ``_high``: NaN if a group is not compared
-    - ``separated``: 1 if the rate of the row's group is shown to be larger, -1 if smaller, else 0
-    - ``letters``: two groups that share a letter do not differ significantly; the group with the
-      smallest rate has an ``a``, and a group that is not compared has no letter
-
-    The limits hold together (Bonferroni). Pairs are compared in steps (Holm 1979): by limits that
-    hold together for the pairs without a significant difference yet, until no further pair has one.
+    A group that is too small to be compared is None. Groups have no person in common, so that their
+    errors are independent. The limits hold for all pairs together (Bonferroni). Pairs are compared
+    in steps (Holm 1979): by limits that hold together for the pairs without a significant
+    difference yet, until no further pair has one.
     """
     rates = np.array([np.nan if people is None else people.rate for people in groups])
     difference = rates[:, None] - rates
@@ -824,11 +798,7 @@ def differences_of_groups(
 def _with_intervals_of_attempts(
     ds: xr.Dataset, scores: Scores, group: np.ndarray, options: IntervalMethod
 ) -> xr.Dataset:
-    """Return a result by group of attempts with limits and differences.
-
-    `group` (probes,) has the group of each probe. Groups of fewer than 30 subjects are left out of
-    comparisons.
-    """
+    """Return a result by group of attempts, (probes,), with limits and differences."""
     confidence = options.confidence
     is_compared = ds["few_subjects"].values[:-1] == 0
     groups = len(is_compared)
@@ -847,9 +817,8 @@ def _with_intervals_of_attempts(
         counts = people_counts(probes, ds["threshold"].values[None])
         index = np.array([index_of_person[name] for name in counts.people])
         one_group = np.zeros(len(index), dtype=np.int64)
-        subjects, pairs = independent_trials(counts, one_group, 1)
-        genuine = people_with_mates(counts, one_group == 0, int(subjects[0]))
-        impostor = PairsOfGroups(counts, one_group).people_of(0, 0, int(pairs[0, 0]))
+        (genuine,) = genuine_of_groups(counts, one_group, 1)
+        (impostor,) = impostors_of_groups(counts, one_group, 1)
         for rate, people in (("frr", genuine), ("far", impostor)):
             limits_of[rate][:, g] = people.limits(confidence)
             totals_of[rate][:, g] = people.errors, people.attempts
@@ -933,33 +902,32 @@ def _with_limits(
 
 
 def _p_values(
-    counts: PeopleCounts, pairs: PairsOfGroups, is_compared: np.ndarray, options: IntervalMethod
+    counts: PeopleCounts, group: np.ndarray, is_compared: np.ndarray, options: IntervalMethod
 ) -> tuple[dict[str, float], list[Message]]:
     """Return the p-value of a permutation test of each rate; NaN if it is not tested."""
-    p_values = {"far": math.nan, "frr": math.nan}
-    is_candidate = is_compared[pairs.group] & ~pairs.no_person
-    person = np.flatnonzero(is_candidate & (counts.genuine_attempts > 0))
-    attempts = counts.genuine_attempts[person]
-    errors = attempts - counts.genuine_accepted[0, person]
-    group = np.unique(pairs.group[person], return_inverse=True)[1].reshape(-1)
-    if group.any():
-        p_values["frr"] = permutation_p_value(errors, attempts, group, Stream(options.seed, 1))
-
-    everyone = np.arange(len(pairs.group))
+    everyone = np.arange(len(group))
+    attempts = counts.genuine_attempts
+    tested = {"frr": (attempts - counts.genuine_accepted[0], attempts)}
+    notes = []
     if len(everyone) > MOST_TESTED:
         why = f"this is tested only with up to {MOST_TESTED:,} subjects"
         what = "{far} within groups differs"
-        return p_values, [Message("groups-not-compared", what=what, why=why)]
-    # Accepted attempts and all attempts of each two people, summed over both directions.
-    (accepted,), attempts = counts.of_groups(everyone, everyone)
-    accepted, attempts = accepted + accepted.T, attempts + attempts.T
-    person = np.flatnonzero(is_candidate & (attempts.sum(axis=1) > 0))
-    group = np.unique(pairs.group[person], return_inverse=True)[1].reshape(-1)
-    if group.any():
-        errors = accepted[person[:, None], person].astype(np.float64)
-        attempts = attempts[person[:, None], person].astype(np.float64)
-        p_values["far"] = permutation_p_value(errors, attempts, group, Stream(options.seed, 2))
-    return p_values, []
+        notes.append(Message("groups-not-compared", what=what, why=why))
+    else:
+        # Accepted attempts and all attempts of each two people, summed over both directions.
+        (accepted,), attempts = counts.of_groups(everyone, everyone)
+        tested["far"] = accepted + accepted.T, attempts + attempts.T
+    p_values = {"far": math.nan, "frr": math.nan}
+    for key, (rate, (errors, attempts)) in enumerate(tested.items(), start=1):
+        has_attempt = np.atleast_2d(attempts).any(axis=0)
+        person = np.flatnonzero(is_compared[group] & ~counts.no_person & has_attempt)
+        group_of_each = np.unique(group[person], return_inverse=True)[1].reshape(-1)
+        if group_of_each.any():
+            of_people = np.ix_(*[person] * errors.ndim)
+            own = errors[of_people].astype(np.float64), attempts[of_people].astype(np.float64)
+            stream = Stream(options.seed, key)
+            p_values[rate] = permutation_p_value(*own, group_of_each, stream)
+    return p_values, notes
 
 
 def permutation_p_value(
@@ -992,7 +960,7 @@ def largest_deviation(errors: np.ndarray, attempts: np.ndarray, groups: np.ndarr
     rate_g attempts_a`` over the people of the group, divided by the square of its attempts. If it
     is 0 and ``rate_g`` is not ``rate``, the deviation is infinite.
 
-    `errors` and `attempts` are the own attempts of each person (FRR), (people,), or float64 the
+    `errors` and `attempts`, float64, are the own attempts of each person (FRR), (people,), or the
     attempts of each two people, (people, people), of which those within a group count (FAR).
     """
     group_count = int(groups.max()) + 1
