@@ -88,13 +88,12 @@ def limits_of_difference(
 
 
 def left_out_limits(
-    errors: Mapping[Any, Sequence[tuple[Any, ...]]], trials: int, level: float
+    attempts: Sequence[tuple[bool, tuple[Any, ...]]], trials: int, level: float = 0.95
 ) -> tuple[float, float]:
     """Return limits of a rate by leaving out each person on all sides.
 
-    `errors` has the attempts of the group: whether each is an error, with its people.
+    `attempts` are those of the rate alone: whether each is an error, with its people.
     """
-    attempts = [(wrong, people) for wrong, rows in errors.items() for people in rows]
     everyone = sorted({x for _, people in attempts for x in people})
     rates_without, shares = [], []
     for person in everyone:
@@ -104,14 +103,6 @@ def left_out_limits(
     rate = sum(wrong for wrong, _ in attempts) / len(attempts)
     sides = max(len(set(people)) for _, people in attempts)
     return naive_limits.rate([rate, *rates_without], len(attempts), trials, sides, level, shares)
-
-
-def limits_alone(made: Sequence[tuple[bool, tuple[Any, ...]]], trials: int) -> tuple[Any, Any]:
-    """Return the 95 % limits of one rate by itself, from attempts: errors or not, their people."""
-    by_outcome: dict[bool, list[tuple[Any, ...]]] = {True: [], False: []}
-    for error, people in made:
-        by_outcome[error].append(people)
-    return left_out_limits(by_outcome, trials, 0.95)
 
 
 def largest_deviation(

@@ -160,6 +160,9 @@ def test_its_plots_are_beside_its_results(line, folder, tmp_path, monkeypatch):
     ("line", "says"),
     [
         ("compare a.npz", "expected two or more"),
+        ("explain a.npz", "--probe"),
+        ("explain a.npz --probe 99", "--probe is '99'; expected a position from 0 to"),
+        ("explain a.npz --probe 1 --threshold nan", "NaN"),
         ("gallery-size a.npz --templates multi", "--templates makes claims"),
         ("gallery-size a.npz --attempts day", "--attempts makes claims"),
         ("gallery-size a.npz --sizes 0", "--sizes is [0]; expected increasing whole numbers"),

@@ -62,36 +62,67 @@ def test_sound_data_have_no_fault():
         assert {x.severity for x in result} == {"ok"}
 
 
+def of_both_signs(seed):
+    scores = be.simulate(40, 4, model="gaussian-scores", d_prime=3, random_state=seed)
+    values = 3 * (1.5 - scores.values)
+    np.fill_diagonal(values, 30)  # a template against itself
+    return be.Scores(values, WHO, kind="similarity")
+
+
+def listed(seed):
+    genuine = np.arange(3000) < 1000
+    distance = np.random.default_rng(seed).gamma(9, 0.1 + 0.15 * ~genuine)
+    return be.Scores.from_pairs(distance, genuine)
+
+
+FEW, UNEQUAL = np.repeat(np.arange(8), 6), np.repeat(np.arange(60), 1 + np.arange(60) % 9)
+SOUND_SCORES = {
+    "cosine of embeddings": lambda seed: be.simulate_embeddings(50, 5, random_state=seed).scores(
+        "cosine"
+    ),
+    "similarities 0 to 1": lambda seed: be.Scores(
+        np.exp(-distances(seed) / 4), WHO, kind="similarity"
+    ),
+    "integers 0 to 100": lambda seed: be.Scores(
+        np.rint(np.clip(100 - 10 * distances(seed), 0, 100)).astype("u1"), WHO, kind="similarity"
+    ),
+    "similarities of both signs": of_both_signs,
+    "1 to 9 templates": lambda seed: be.Scores(distances(seed, UNEQUAL), UNEQUAL),
+    "8 subjects": lambda seed: be.Scores(distances(seed, FEW), FEW),
+    "list of pairs": listed,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SOUND_SCORES)
+def test_no_check_raises_alarm_in_sound_scores(kind):
+    for seed in range(5):
+        check = be.check_data(SOUND_SCORES[kind](seed))
+        assert not check.with_severity("warning", "error"), seed
+
+
 def test_samples():
-    result = checked(distances()[:159, :159], WHO[:159])["samples"]
-    assert result.message == "40 subjects with 3 to 4 templates each (median 4)"
-    samples_check = checked(distances()[:157, :157], WHO[:157])["samples"]
-    assert (samples_check.severity, samples_check.count, samples_check.where) == ("note", 1, "39")
-    single = checked(distances()[::4, ::4], WHO[::4])
-    assert single["samples"].severity == "error"
-    assert single["samples"].code == "labels-doubtful"
-    unenrolled_probes = checked(distances()[:80, 80:], WHO[:80], WHO[80:])["samples"]
-    assert unenrolled_probes.severity == "error"
-    assert unenrolled_probes.code == "no-mate-in-gallery"
-    assert unenrolled_probes.found.arguments["probe_dtype"] == "int64"
-    one_subject = checked(distances()[:4, :4], WHO[:4])["samples"]
-    assert one_subject.severity == "error" and one_subject.code == "labels-doubtful"
+    def samples(rows, columns=None):
+        """Return the finding about all templates against all, or some rows against some columns."""
+        if columns is None:
+            return checked(distances()[rows, rows], WHO[rows])["samples"]
+        return checked(distances()[rows, columns], WHO[rows], WHO[columns])["samples"]
+
+    assert samples(slice(159)).message == "40 subjects with 3 to 4 templates each (median 4)"
+    single = samples(slice(157))
+    assert (single.severity, single.count, single.where) == ("note", 1, "39")
+    for doubtful in (slice(None, None, 4), slice(4)):  # no mates, and one subject
+        finding = samples(doubtful)
+        assert (finding.severity, finding.code) == ("error", "labels-doubtful")
+    unenrolled = samples(slice(80), slice(80, None))
+    assert (unenrolled.severity, unenrolled.code) == ("error", "no-mate-in-gallery")
+    assert unenrolled.found.arguments["probe_dtype"] == "int64"
+    some_unenrolled = samples(slice(80), slice(40, None))
+    assert some_unenrolled.severity == "ok"
+    assert "40 probes of subjects that are not" in some_unenrolled.message
     mates_alone = be.check_data(be.Scores.from_pairs(np.arange(9.0), np.ones(9)))
     assert mates_alone["samples"].severity == "error"
     assert "1 genuine pair at distance 0" in mates_alone["zero-distance"].message
-    some_unenrolled = checked(distances()[:80, 40:], WHO[:80], WHO[40:])["samples"]
-    assert (
-        some_unenrolled.severity == "ok"
-        and "40 probes of subjects that are not" in some_unenrolled.message
-    )
-
-
-def test_layout():
-    same = checked(distances(), WHO, WHO)
-    assert same["layout"].severity == "warning"
-    assert same["layout"].code == "copies-in-gallery"
-    uneven = distances() + np.diag(np.random.default_rng(0).random(160) / 10)
-    assert checked(uneven, WHO, WHO)["layout"].severity == "warning"
 
 
 @pytest.mark.parametrize(
@@ -159,23 +190,19 @@ def test_names():
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 def test_failed_and_infinite(kind):
-    values = distances() if kind == "distance" else -distances()
+    sign = 1 if kind == "distance" else -1
+    values = sign * distances()
     values[3, 5] = values[9, 2] = np.nan
     result = checked(values, kind=kind)["failed"]
     assert (result.severity, result.count) == ("error", 2)
     assert checked(values, kind=kind, nan="exclude")["failed"].severity == "note"
-    values = distances() if kind == "distance" else -distances()
-    values[3, 5] = np.inf if kind == "distance" else -np.inf
-    assert checked(values, kind=kind)["failed"].severity == "note"
-    assert (
-        checked(-values, kind="similarity" if kind == "distance" else "distance")["failed"].severity
-        == "note"
-    )
-    values[3, 5] *= -1
-    assert checked(values, kind=kind)["failed"].severity == "warning"
-    values = distances()
+    for infinite, severity in ((np.inf, "note"), (-np.inf, "warning")):
+        values = sign * distances()
+        values[3, 5] = sign * infinite
+        assert checked(values, kind=kind)["failed"].severity == severity
+    values = sign * distances()
     np.fill_diagonal(values, np.nan)
-    assert checked(values)["failed"].severity == "ok"
+    assert checked(values, kind=kind)["failed"].severity == "ok"
 
 
 def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarray:
@@ -218,25 +245,20 @@ def test_values_that_many_share_at_either_end_of_similarities(value):
     assert end_values(result) == [value]
 
 
-@pytest.mark.parametrize("pairs", [True, False])
-def test_a_negative_similarity_below_whole_numbers_is_a_failure_code(pairs):
+def test_a_negative_similarity_below_whole_numbers_is_a_failure_code():
     """As of fingers in BSSR1: many scores near 0, and -1 next to them."""
     rng = np.random.default_rng(3)
     same = np.arange(30)[:, None] // 2 == np.arange(30) // 2
     values = np.where(same, rng.integers(20, 200, (30, 30)), rng.poisson(4, (30, 30))).astype(float)
 
     def found(values):
-        kind = "similarity"
-        scores = be.Scores.from_pairs(values.ravel(), same.ravel(), kind=kind)
-        scores = scores if pairs else be.Scores(values, np.arange(30) // 2, kind=kind)
-        return be.check_data(scores)["sentinels"]
+        return checked(values, np.arange(30) // 2, kind="similarity")["sentinels"]
 
     assert found(values).severity == "ok"
     finding = found(scattered(values, -1.0))
-    assert finding.severity == "warning" and finding.code == "values-of-failures"
-    assert (
-        end_values(finding) == [-1] and finding.found.arguments["how"] == "the only value below 0"
-    )
+    assert (finding.severity, finding.code) == ("warning", "values-of-failures")
+    assert end_values(finding) == [-1]
+    assert finding.found.arguments["how"] == "the only value below 0"
 
 
 def copied(values: np.ndarray, one: int, other: int) -> np.ndarray:

@@ -1,7 +1,6 @@
 """Groups of attempts, such as by day and by night, beside plain loops."""
 
 import itertools
-import json
 
 import naive
 import naive_groups
@@ -15,7 +14,6 @@ from reference import floats, one_thread  # noqa: F401
 from result_messages import arguments, codes
 
 import bioeval as be
-from bioeval.cli import main
 
 PEOPLE = {"interval": "people"}
 RATES = {"frr": ("fr", "genuine_attempts"), "far": ("fa", "impostor_attempts")}
@@ -184,31 +182,9 @@ def test_limits_are_those_of_a_rate_by_leaving_out_each_person(compared, rate):
             for h, a, b, d, mated in attempts_of(scores, light)
             if h == group_name and mated == genuine
         ]
-        expected = naive_groups.limits_alone(errors, 36 if genuine else 18)
+        expected = naive_groups.left_out_limits(errors, 36 if genuine else 18)
         limits = [ds[f"{rate}_{end}"].sel(group=group_name) for end in ("low", "high")]
         np.testing.assert_allclose(limits, expected, rtol=1e-9)
-
-
-def test_several_pairs_are_adjusted_by_holm():
-    scores, _ = worse_by_night()
-    hour = np.array(["dawn", "dusk", "night", "noon"] * 36)
-    ds = be.by_group(scores, hour, threshold=4.0, **PEOPLE)
-    pairs = list(itertools.combinations(ds.other_group.values.tolist(), 2))
-    single_p_values = []
-    for pair in pairs:
-        rows = np.flatnonzero(np.isin(hour, pair))
-        some_probes = scores.select(probes=rows)
-        two = be.by_group(some_probes, (hour[rows], None), threshold=4.0, **PEOPLE)
-        single_p_values.append(two.frr_p_value.sel(group=pair[0], other_group=pair[1]).item())
-    order = np.argsort(single_p_values)
-    adjusted, largest = {}, 0.0
-    for step, k in enumerate(order):
-        largest = max(largest, min(1.0, (len(pairs) - step) * single_p_values[k]))
-        adjusted[pairs[k]] = largest
-    for (first, second), p in adjusted.items():
-        np.testing.assert_allclose(
-            ds.frr_p_value.sel(group=first, other_group=second), p, rtol=1e-9
-        )
 
 
 def test_a_column_of_probes_alone_and_unknown_values():
@@ -264,20 +240,8 @@ def test_claims_are_grouped_by_their_visit():
         assert ds.fr.sel(group=group_name) == (own[first::2] > 0.5).sum()
 
 
-def test_the_command_the_tables_and_the_plot(tmp_path, capsys, compared):
-    scores, _, ds = compared
-    be.save(scores, tmp_path / "s.npz")
-    out = tmp_path / "out"
-    args = ["groups", str(tmp_path / "s.npz"), "--by", "light", "--threshold", "4"]
-    assert main([*args, "--interval", "people", "--out", str(out), "--plots"]) == 0
-    assert "of attempts by the value of the probe" in capsys.readouterr().out
-    document = json.loads((out / "summary.json").read_text())
-    rows = [x for x in document["rows"] if x["measure"] == "far" and "statistic" not in x]
-    assert {x["group"]: x["value"] for x in rows} == ds.far.to_series().to_dict()
-    is_p = {"measure": "frr", "statistic": "p_value", "group": "day", "other_group": "night"}
-    (row,) = [x for x in document["rows"] if x.items() >= is_p.items()]
-    assert row["value"] == ds.frr_p_value.sel(group="day", other_group="night")
-    assert "groups.png" in {x.name for x in out.iterdir()}
+def test_the_plot_has_the_far_of_each_group(compared):
+    _, _, ds = compared
     display = be.plot.groups(ds)
     drawn = [x.get_xdata() for x in display.figure_.axes[1].lines if x.get_marker() == "o"]
     assert sorted(np.concatenate(drawn)) == sorted(without_totals(ds).far.values)

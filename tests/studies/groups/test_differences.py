@@ -49,10 +49,7 @@ def made_by(scores, group, at):
 
 def limits_of(made, of, g, trials, level):
     """Return the limits of the rate within a group."""
-    own = {True: [], False: []}
-    for wrong, people in made:
-        if {of[x] for x in people} == {g}:
-            own[wrong].append(people)
+    own = [(wrong, people) for wrong, people in made if {of[x] for x in people} == {g}]
     return naive_groups.left_out_limits(own, trials, level)
 
 

@@ -56,7 +56,7 @@ def test_groups_are_those_of_their_definition(data):
     rule = data.draw(st.sampled_from(RULES))
     scores = be.Scores(**case.scores())
     ds = be.by_group(scores, of_templates(case, group), threshold=rule)
-    attempts = naive_groups.attempts(naive.read(**case.naive()), "single", "best")
+    attempts = naive_groups.attempts(naive.read(**case.naive()))
     genuine, impostor = ([a.score for a in attempts if a.genuine is x] for x in (True, False))
     threshold = naive.threshold_of(rule, genuine, impostor, case.kind)
     if threshold is None:
@@ -135,7 +135,7 @@ def test_rates_of_groups_have_limits_by_leaving_out_each_person(scores, layout):
             ]
             people = len({p for _, (p,) in mates})
             ends = [float(ds[f"frr_{end}"].sel(group=probe_group)) for end in ("low", "high")]
-            np.testing.assert_allclose(ends, naive_groups.limits_alone(mates, people), rtol=1e-9)
+            np.testing.assert_allclose(ends, naive_groups.left_out_limits(mates, people), rtol=1e-9)
             for claimed_group in "fm":
                 impostors = [
                     (bool(x <= threshold), (p, c))
@@ -146,7 +146,7 @@ def test_rates_of_groups_have_limits_by_leaving_out_each_person(scores, layout):
                     [people for _, people in impostors], probe_group == claimed_group
                 )
                 cell = ds.sel(group=probe_group, claimed_group=claimed_group)
-                expected = naive_groups.limits_alone(impostors, disjoint)
+                expected = naive_groups.left_out_limits(impostors, disjoint)
                 ends = [float(cell[f"far_{end}"]) for end in ("low", "high")]
                 np.testing.assert_allclose(
                     ends, expected, rtol=1e-9, err_msg=f"{threshold} {probe_group} {claimed_group}"
