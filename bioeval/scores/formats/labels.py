@@ -25,8 +25,10 @@ from bioeval.scores.formats.tables import (
     COLUMNS,
     Columns,
     FileKind,
+    Words,
     existing_file,
     fault,
+    first_codes,
     guarded,
     head_of,
     kind_of_file,
@@ -34,9 +36,9 @@ from bioeval.scores.formats.tables import (
     read_text,
     require_names,
     text_array,
-    value_of_names,
 )
 from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
+from bioeval.scores.labels import as_objects
 from bioeval.scores.metadata import IMAGE_COLUMNS, LABEL_COLUMNS, NUMBER_COLUMNS
 from bioeval.scores.sides import (
     Keys,
@@ -333,6 +335,13 @@ def descriptions(
         place = existing_file(arguments.take("labels"))
         table, column_of_role, titles = _read_templates(place)
         templates = table.words[column_of_role["template"]]
+
+        def values_of_templates(column: Words) -> tuple[dict[str, str], list[int]]:
+            codes = np.empty(len(templates.values), dtype=np.int64)
+            rows = first_codes(templates.codes, column.codes, codes)
+            values = as_objects(column.values)[codes].tolist()
+            return dict(zip(templates.values, values, strict=True)), rows
+
         # A column with several values for one template, such as the name of an image, is left out.
         new_name = {column: name for name, column in renamed.items()}
         meta = dict[str, dict[str, str]]()
@@ -341,10 +350,9 @@ def descriptions(
         is_read = {*column_of_role.values()}
         titled = {x: i for i, x in enumerate(titles) if x not in unread and i not in is_read}
         for column, i in titled.items():
-            value_of_name, rows = value_of_names(templates, table.words[i])
-            name = new_name.get(column, column)
+            values, rows = values_of_templates(table.words[i])
             if not rows:
-                meta[name] = dict(zip(templates.values, value_of_name.tolist(), strict=True))
+                meta[new_name.get(column, column)] = values
                 continue
             lines = table.lines(rows)
             first, other = table.words[i].objects()[rows]
@@ -361,12 +369,11 @@ def descriptions(
         subject_of: dict[str, str] | None = None
         if "subject" in column_of_role:
             subjects = table.words[column_of_role["subject"]]
-            value_of_name, rows = value_of_names(templates, subjects)
+            subject_of, rows = values_of_templates(subjects)
             if rows:
                 first, other = subjects.objects()[rows]
                 name = templates.objects()[rows[0]]
                 raise fault(place, f"the template {name!r} is of {first!r} and of {other!r}")
-            subject_of = dict(zip(templates.values, value_of_name.tolist(), strict=True))
         elif are_subjects_needed and not (is_metadata_enough and titled):
             raise fault(
                 place,

@@ -19,7 +19,7 @@ from bioeval.base.errors import DataError, Message, backquoted
 from bioeval.base.kinds import Kind
 from bioeval.base.options import require_memory
 from bioeval.scores.arrays import Mask
-from bioeval.scores.codes import Codes
+from bioeval.scores.codes import Codes, present
 from bioeval.scores.features import NO_FEATURES
 from bioeval.scores.formats.arrays import scores_of, scores_of_array, vectors_of_classes
 from bioeval.scores.formats.containers import Lazy, open_npy
@@ -52,6 +52,7 @@ from bioeval.scores.formats.tables import (
     counts_columns,
     existing_file,
     fault,
+    first_codes,
     folded,
     guarded,
     head_of,
@@ -61,7 +62,6 @@ from bioeval.scores.formats.tables import (
     optional,
     require_names,
     text_array,
-    value_of_names,
     wrong_shape,
 )
 from bioeval.scores.image_names import subject_pattern
@@ -75,13 +75,10 @@ from bioeval.scores.labels import (
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import LABEL_COLUMNS, natural_places
 from bioeval.scores.pairs import MOSTLY, ListRules, PairList, places_in_words
-from bioeval.scores.sides import as_keys, as_names, counts_rows, keys_of, places, united
+from bioeval.scores.sides import as_keys, counts_rows, keys_of, united
 
 # Names whose subjects are shown.
 _EXAMPLES = 3
-
-#: A column of words for each side of the pairs: of the enrolled templates, and of the probes.
-TwoColumns = tuple[Words, Words]
 
 
 def _scores_of_table(head: Head, arguments: Arguments) -> Scores:
@@ -207,20 +204,18 @@ def both_sides(enrolled: Words, probes: Words) -> Codes:
     )
 
 
-def have_equal_words(enrolled: Words, probes: Words) -> np.ndarray:
-    """Return in which rows two columns have the same word, bool (rows,)."""
-    code_among_enrolled = places(as_names(probes.values), as_names(enrolled.values))
-    return code_among_enrolled[probes.codes] == enrolled.codes
+def _renamed(names: Codes, value_of: Mapping[str, str]) -> Codes:
+    """Return a value of each template in place of its name."""
+    values = Words.from_codes(np.arange(len(names.values)), [value_of[x] for x in names.values])
+    codes = values.codes.astype(np.int32)
+    return Codes.known(as_objects(values.values), codes[names.probe], codes[names.gallery])
 
 
 class Listed:
     """The pairs of a list, each a row of its table, with their classes, subjects and metadata.
 
-    Arrays are of all rows of the table, (rows,), or of the rows that are pairs, (pairs,).
-
     - `values` (float64 (rows,)): the scores
-    - `class_words` (Words (rows,) or None): the column of words for the classes
-    - `subjects` (two Words (rows,), or None) and `meta` (two Words (rows,) by column): what the
+    - `subjects` (codes of all rows, or None) and `meta` (codes of all rows by column): what the
       list and the arguments say of both templates
     - `columns_left_out` (str by name): the columns of a table of templates that are left out, and
       why
@@ -234,13 +229,17 @@ class Listed:
         self.layout = layout
         self.arguments = arguments
         self.values = arguments.with_failures(table.numbers[layout.score])
+        self.no_person = ids_of_no_person(arguments.peek("distractor_ids"))
+
+        # The classes, by a column or by trials.
         truth = layout.get("genuine")
-        self.class_words = None if truth is None else table.words[truth]
-        name = "" if truth is None else layout.names[truth]
-        stated: ScoredPairs | None = None
-        if "trials" in arguments and self.class_words is not None:
-            raise fault(table.path, f"{name} marks genuine pairs", "leave out `trials`")
-        if "trials" in arguments:
+        pairs: ScoredPairs | None = None
+        if truth is not None:
+            name = layout.names[truth]
+            if "trials" in arguments:
+                raise fault(table.path, f"{name} marks genuine pairs", "leave out `trials`")
+            pairs = ScoredPairs(slice(None), truth_of(table.words[truth], table, name))
+        elif "trials" in arguments:
             listed = read_comparisons(existing_file(arguments.take("trials")), arguments)
             if not layout.templates:
                 raise fault(
@@ -252,79 +251,79 @@ class Listed:
                 )
             skip = arguments.take("lists.missing_pairs") == "skip"
             unordered = bool(arguments.peek("lists.unordered"))
-            stated = join(table, layout, listed, unordered, skip)
-        elif self.class_words is not None:
-            stated = ScoredPairs(slice(None), truth_of(self.class_words, table, name))
-        self._describe(has_classes=stated is not None)
-        self.no_person = ids_of_no_person(arguments.peek("distractor_ids"))
-        self.pairs = stated or self._pairs_with_class_of_subjects()
+            pairs = join(table, layout, listed, unordered, skip)
 
-    def _describe(self, *, has_classes: bool) -> None:
-        """Find the subjects and the metadata of both sides.
-
-        `has_classes` is whether genuine pairs are known, so that subjects are not needed.
-        """
-        table, layout, arguments = self.table, self.layout, self.arguments
-        # What the list says; the value of a side without a column is unknown.
+        # What the list says of both sides; the value of a side without a column is unknown.
         unknown = Words.from_codes(np.zeros(len(self.values), dtype=np.int8), [""])
-        self.meta = dict[str, TwoColumns]()
-        for name, columns in layout.meta.items():
-            enrolled, probe = (unknown if i is None else table.words[i] for i in columns)
-            self.meta[name] = enrolled, probe
-        listed: TwoColumns | None = None
+        self.meta = dict[str, Codes]()
+        for column, sides in layout.meta.items():
+            enrolled, probe = (unknown if i is None else table.words[i] for i in sides)
+            self.meta[column] = both_sides(enrolled, probe)
+        self.subjects: Codes | None = None
         if layout.subjects:
-            enrolled, probe = (table.words[i] for i in layout.subjects)
-            listed = enrolled, probe
+            self.subjects = both_sides(*(table.words[i] for i in layout.subjects))
 
         # What a table, and a pattern, say of the names.
-        by_name: TwoColumns | None = None
         self.columns_left_out = dict[str, str]()
         self.reading: tuple[str, ...] = ()
         options = [x for x in ("labels", "subject_from") if x in arguments]
-        names = self.names(f"`{options[0]}`") if options else None
+        if options:
+            names = both_sides(*self.names(f"`{options[0]}`"))
+            self._describe(names, has_classes=pairs is not None)
+        self.pairs = pairs or self._pairs_with_class_of_subjects()
+
+    def _describe(self, names: Codes, *, has_classes: bool) -> None:
+        """Add the subjects and the metadata that a table, and a pattern, state of the names.
+
+        With classes, the subjects are not needed.
+        """
+        table, layout, arguments = self.table, self.layout, self.arguments
 
         def place_of(name: str) -> str:  # its first line
-            column = next(x for x in names or () if name in x.values)
-            return table.place_of(int(np.argmax(column.codes == column.values.index(name))))
+            code = names.values.tolist().index(name)
+            is_named = next(x for x in (names.gallery == code, names.probe == code) if x.any())
+            return table.place_of(int(np.argmax(is_named)))
 
         stated = arguments.all_meta() if "labels" in arguments else {}
         described = descriptions(
             arguments,
             table.path,
-            self.every_name(),
+            names.values.tolist(),
             place_of,
             {name: x for name, x in stated.items() if name not in layout.named},
-            are_subjects_needed=listed is None and "subject_from" not in arguments,
+            are_subjects_needed=self.subjects is None and "subject_from" not in arguments,
             is_metadata_enough=has_classes,
         )
+        listed = self.subjects
         for option, subject, meta, left_out in described:
-            assert names is not None
             self.columns_left_out |= left_out
-            if option == "subject_from" and subject is not None:
-                first_names = [names[0].values[code] for code in names[0].codes[:_EXAMPLES]]
-                examples = [f"{name} -> {subject[name]}" for name in dict.fromkeys(first_names)]
-                self.reading += (f"subjects from names: {', '.join(examples)}",)
             self.meta |= {name: _renamed(names, value_of) for name, value_of in meta.items()}
             if subject is None:
                 continue
+            if option == "subject_from":
+                first_names = names.values[names.gallery[:_EXAMPLES]].tolist()
+                examples = [f"{name} -> {subject[name]}" for name in dict.fromkeys(first_names)]
+                self.reading = (f"subjects from names: {', '.join(examples)}",)
             by_name = _renamed(names, subject)
-            for of_list, of_option in () if listed is None else zip(listed, by_name, strict=True):
-                differs = ~have_equal_words(of_option, of_list)
-                for row in np.flatnonzero(differs)[:1].tolist():
+            if listed is None:
+                self.subjects = by_name
+                continue
+            for of_list, of_option in zip(listed.objects().T, by_name.objects().T, strict=True):
+                for row in np.flatnonzero(of_list != of_option)[:1].tolist():
                     raise fault(
                         table.place_of(row),
-                        f"the subject is {of_list.values[of_list.codes[row]]!r}, and by "
-                        f"`{option}` it is {of_option.values[of_option.codes[row]]!r}",
+                        f"the subject is {of_list[row]!r}, and by `{option}` it is "
+                        f"{of_option[row]!r}",
                         "correct one of the two",
                     )
         if listed is not None and self.reading:
             self.reading = ("subjects as listed, equal to those from names",)
-        self.subjects = listed or by_name
 
     def _pairs_with_class_of_subjects(self) -> ScoredPairs:
         if self.subjects is None:
             refuse_impostor_flags(self.table.path, *self.layout.names)
-            names = self.every_name()
+            words = [self.table.words[i] for i in self.layout.templates if i in self.table.words]
+            names = [*dict.fromkeys(name for column in words for name in column.values)]
             advice = backquoted("subject_from", subject_pattern(names) if names else None)
             raise fault(
                 self.table.path,
@@ -332,12 +331,10 @@ class Listed:
                 "give the list of trials as `trials`, or the part of a name that is its "
                 f"subject as {advice}{misspelt(self.layout.names)}",
             )
-        is_nobody_enrolled, is_nobody_probe = (
-            are_of_no_person(as_objects(side.values), self.no_person)[side.codes]
-            for side in self.subjects
-        )
-        genuine = have_equal_words(*self.subjects) & ~is_nobody_enrolled
-        are_nobody = is_nobody_enrolled & is_nobody_probe
+        enrolled, probe = self.subjects.gallery, self.subjects.probe
+        is_nobody = are_of_no_person(self.subjects.values, self.no_person)
+        genuine = (enrolled == probe) & ~is_nobody[enrolled]
+        are_nobody = is_nobody[enrolled] & is_nobody[probe]
         if not are_nobody.any():
             return ScoredPairs(slice(None), genuine)
         if are_nobody.all():
@@ -348,7 +345,7 @@ class Listed:
 
     # --------------------------------------------------------------------- names of templates
 
-    def names(self, option: str) -> TwoColumns:
+    def names(self, option: str) -> list[Words]:
         """Return the names of both templates; without them raise that the `option` needs them."""
         if len(self.layout.templates) != 2:
             raise fault(
@@ -357,62 +354,59 @@ class Listed:
                 "expected two columns such as template_a and template_b"
                 f"{misspelt(self.layout.names)}",
             )
-        enrolled, probe = self.layout.templates
-        return self.table.words[enrolled], self.table.words[probe]
-
-    def every_name(self) -> list[str]:
-        columns = [self.table.words[i] for i in self.layout.templates if i in self.table.words]
-        return [*dict.fromkeys(name for column in columns for name in column.values)]
+        return [self.table.words[i] for i in self.layout.templates]
 
     def _templates(self) -> Codes | None:
         """Return the templates of each row; None where the list does not name both templates.
 
         Equal names are one template, whatever the columns are called.
         """
-        layout = self.layout
+        layout, words = self.layout, self.table.words
         if not layout.names_templates:
             return None
-        enrolled, probes = (self.table.words[i] for i in layout.templates)
+        templates = both_sides(*(words[i] for i in layout.templates))
         if layout.subjects:
-            owners = [self.table.words[i] for i in layout.subjects]
-            sides = [*zip((enrolled, probes), owners, strict=True)]
             # A single name of several people does not name templates.
-            if any(len(side.values) == 1 < len(owner.values) for side, owner in sides):
+            of_sides = zip(layout.templates, layout.subjects, strict=True)
+            if any(len(words[i].values) == 1 < len(words[j].values) for i, j in of_sides):
                 return None
-            self._value_by_name(sides)
-        return both_sides(enrolled, probes)
+            self._value_by_name(templates, self.subjects)
+        return templates
 
     def _value_by_name(
-        self, sides: Sequence[tuple[Words, Words]], attribute: str = "subject"
-    ) -> dict[str, str]:
+        self, names: Codes, values: Any, attribute: str = "subject", *, by_side: bool = False
+    ) -> np.ndarray:
         """Return the subject, or another attribute, of each template; raise where it has two.
 
-        The `sides` are columns of all rows: of names, and of the values of the attribute.
+        `names` and `values` are codes of all rows. A template of both sides has one value, or
+        `by_side` that of the gallery.
         """
-        names, values = Words(), Words()
-        for name_column, value_column in sides:
-            names.append(name_column.codes, name_column.values)
-            values.append(value_column.codes, value_column.values)
-        value_of_name, places_of_two = value_of_names(names, values)
-        if not places_of_two:
-            return dict(zip(names.values, value_of_name.tolist(), strict=True))
-        stated_before, stated = values.objects()[places_of_two]
-        first, other = (x % len(self.values) for x in places_of_two)
-        before = f"and on {places_in_words(self.table.noun, self.table.lines([first]))}"
-        advice = (
-            "give each template its own name, such as the subject with a number; or are subject_a "
-            "and subject_b, or subjects and templates, exchanged?"
-        )
-        if attribute != "subject":
-            advice = (
-                f'name a column of one side, as in `columns={{"probe_{attribute}": "{attribute}"}}`'
+        code_of_value = np.zeros(len(names.values), dtype=np.int64)
+        for sides in [["probe"], ["gallery"]] if by_side else [["gallery", "probe"]]:
+            name, value = (
+                np.concatenate([getattr(x, side) for side in sides]) for x in (names, values)
             )
-        raise fault(
-            self.table.place_of(other),
-            f"the {attribute} of the template {names.objects()[places_of_two[0]]!r} is {stated!r}, "
-            f"{before} {stated_before!r}",
-            advice,
-        )
+            rows = first_codes(name, value, code_of_value)
+            if not rows:
+                continue
+            first, other = (x % len(self.values) for x in rows)
+            stated_before, stated = values.values[value[rows]]
+            before = f"and on {places_in_words(self.table.noun, self.table.lines([first]))}"
+            advice = (
+                "give each template its own name, such as the subject with a number; or are "
+                "subject_a and subject_b, or subjects and templates, exchanged?"
+            )
+            if attribute != "subject":
+                column = f'`columns={{"probe_{attribute}": "{attribute}"}}`'
+                advice = f"name a column of one side, as in {column}"
+            raise fault(
+                self.table.place_of(other),
+                f"the {attribute} of the template {names.values[name[rows[0]]]!r} is {stated!r}, "
+                f"{before} {stated_before!r}",
+                advice,
+            )
+        of_templates: np.ndarray = values.values[code_of_value]
+        return of_templates
 
     # --------------------------------------------------------------------- scores
 
@@ -446,9 +440,9 @@ class Listed:
             self.values[rows],
             self.pairs.genuine,
             pair_folds=fold,
-            subjects=None if self.subjects is None else both_sides(*self.subjects).take(rows),
+            subjects=None if self.subjects is None else self.subjects.take(rows),
             pair_templates=templates,
-            meta={name: both_sides(*columns).take(rows) for name, columns in self.meta.items()},
+            meta={name: codes.take(rows) for name, codes in self.meta.items()},
         )
         listed, is_attempt, notes = listed.attempts(
             rules, options["kind"], partial(self._where, self.pairs), self.no_person
@@ -474,9 +468,7 @@ class Listed:
         )
 
     def _where(self, pairs: ScoredPairs, numbers: Sequence[int]) -> str:
-        rows = [*numbers]
-        if not isinstance(pairs.rows, slice):
-            rows = pairs.rows[rows].tolist()
+        rows = np.arange(len(self.values))[pairs.rows][[*numbers]].tolist()
         return places_in_words(self.table.noun, self.table.lines(rows))
 
     def _matrix(self, attempts: ScoredPairs, rules: ListRules, options: dict[str, Any]) -> Scores:
@@ -487,39 +479,32 @@ class Listed:
         - If the list is `unordered`, a comparison that it lacks has the score of the other order.
         """
         path, values, genuine = self.table.path, self.values[attempts.rows], attempts.genuine
-        columns = self.names('`lists={"as": "matrix"}`')
-        names_of_sides = [x.values for x in columns]
+        sides = self.names('`lists={"as": "matrix"}`')
         if self.layout.claims:  # the enrolled names are of subjects, not of templates
-            names_of_sides[0] = [*map("claim {}".format, names_of_sides[0])]
-        sides = [0, 1]  # the column of the gallery, and of the probes
-        if attempts.exchanged is not None and attempts.exchanged.all():
-            sides.reverse()
-        names, number_of_probe = united(*(names_of_sides[i] for i in sides))
-        numbers = [np.arange(len(names_of_sides[sides[0]])), number_of_probe]
-        shared_names = np.intersect1d(numbers[0], numbers[1]).tolist()
-
-        def of_templates(columns_of_sides: TwoColumns, attribute: str = "subject") -> np.ndarray:
-            parts = [(columns[i].renamed(names_of_sides[i]), columns_of_sides[i]) for i in sides]
-            # Equal names of both sides have one subject; of metadata, that of the gallery counts.
-            groups = [parts] if attribute == "subject" else [[x] for x in reversed(parts)]
-            value_of = dict[str, str]()
-            for group in groups:
-                value_of |= self._value_by_name(group, attribute)
-            return as_objects([value_of[name] for name in names])
-
-        meta = {"template": np.array(names, dtype=object)}
-        meta |= {name: of_templates(x, name) for name, x in self.meta.items()}
-        subjects = None if self.subjects is None else of_templates(self.subjects)
+            sides[0] = sides[0].renamed(map("claim {}".format, sides[0].values))
+        is_exchanged = attempts.exchanged is not None and np.all(attempts.exchanged)
+        names = both_sides(*(sides[::-1] if is_exchanged else sides))
+        meta = {"template": names.values}
+        for name, codes in self.meta.items():
+            meta[name] = self._value_by_name(
+                names, codes.exchanged(is_exchanged), name, by_side=True
+            )
+        subjects = None
+        if self.subjects is not None:
+            subjects = self._value_by_name(names, self.subjects.exchanged(is_exchanged))
         # The templates of each side in the natural order of their names, and those of each pair.
+        codes_of_sides = names.gallery, names.probe
+        are_present = [present(codes, len(names.values)) for codes in codes_of_sides]
+        shared_names = np.flatnonzero(np.logical_and(*are_present)).tolist()
         templates = []
         places_of_pairs = []
-        for i, side in enumerate(sides):
-            chosen = np.arange(len(names)) if shared_names else numbers[i]
-            chosen = chosen[np.argsort(natural_places(meta["template"][chosen]), kind="stable")]
-            place = np.empty(len(names), dtype=np.int64)
+        for is_present, codes in zip(are_present, codes_of_sides, strict=True):
+            chosen = np.flatnonzero(is_present | bool(shared_names))
+            chosen = chosen[np.argsort(natural_places(names.values[chosen]), kind="stable")]
+            place = np.empty(len(names.values), dtype=np.int64)
             place[chosen] = np.arange(len(chosen))
             templates.append(chosen)
-            places_of_pairs.append(place[numbers[i]][columns[side].codes[attempts.rows]])
+            places_of_pairs.append(place[codes[attempts.rows]])
         gallery, probe = templates
         column, row = places_of_pairs
         labels: dict[str, Any] = {}
@@ -546,9 +531,9 @@ class Listed:
             first = int(np.argmax(differs))
             raise DataError(
                 f"{path}: {repeated:,} pairs are listed more than once, {int(differs.sum()):,} of "
-                f"them with another score; the first: {names[probe[row[first]]]!r} against "
-                f"{names[gallery[column[first]]]!r}; templates with one name each are needed for "
-                "a matrix"
+                f"them with another score; the first: {names.values[probe[row[first]]]!r} against "
+                f"{names.values[gallery[column[first]]]!r}; templates with one name each are "
+                "needed for a matrix"
             )
         notes = []
         if repeated:
@@ -586,12 +571,6 @@ class Listed:
             **options,
         )
         return scores._with(remarks=tuple(notes))
-
-
-def _renamed(names: TwoColumns, value_of: Mapping[str, str]) -> TwoColumns:
-    """Return a value of each template in place of its name."""
-    enrolled, probes = (column.renamed([value_of[x] for x in column.values]) for column in names)
-    return enrolled, probes
 
 
 # ------------------------------------------------------------------------- a matrix with names

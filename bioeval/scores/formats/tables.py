@@ -861,17 +861,15 @@ class Words:
         return values[self.codes]
 
 
-def value_of_names(names: Words, values: Words) -> tuple[np.ndarray, list[int]]:
-    """Return the first value of each name, object (names,), and two rows where one name has others.
+def first_codes(names: np.ndarray, values: np.ndarray, code_of_value: np.ndarray) -> list[int]:
+    """Write the first value of each name to `code_of_value`, all as codes.
 
-    There are no rows if each name has one value.
+    Return two rows where one name has different values; there are none if each name has one value.
     """
-    code_of_value = np.empty(len(names.values), dtype=np.int64)
-    code_of_value[names.codes[::-1]] = values.codes[::-1]  # of equal indices, the last one stays
-    rows = []
-    for row in np.flatnonzero(code_of_value[names.codes] != values.codes)[:1].tolist():
-        rows = [int(np.argmax(names.codes == names.codes[row])), row]
-    return np.array(values.values, dtype=object)[code_of_value], rows
+    code_of_value[names[::-1]] = values[::-1]  # of equal indices, the last one stays
+    for row in np.flatnonzero(code_of_value[names] != values)[:1].tolist():
+        return [int(np.argmax(names == names[row])), row]
+    return []
 
 
 @dataclass(frozen=True)
