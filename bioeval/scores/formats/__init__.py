@@ -210,8 +210,7 @@ def load(
 def read_with(path: Any, *, only_embeddings: bool = False, **arguments: Any) -> Scores:
     """Read a file, or two of genuine and impostor scores, by the arguments of :func:`load`.
 
-    With `only_embeddings` the file must hold embeddings; their distances are computed as they are
-    read.
+    With `only_embeddings`, distances are computed as they are read.
     """
     files = path if isinstance(path, list | tuple) else (path,)
     if len(files) not in (1, 2):
@@ -325,11 +324,7 @@ def is_text(path: Path) -> bool:
 
 
 def recognise(path: Path, arguments: Arguments) -> str:
-    """Return the format of a file by its content, whatever its suffix.
-
-    A text under the suffix of another format is read if its first line names columns, as a list or
-    a matrix does.
-    """
+    """Return the format of a file by its content, whatever its suffix, if the content is clear."""
     kind = kind_of_file(path)
     suffix = path.suffix.lower()
     if is_text(path):
@@ -398,11 +393,7 @@ def holds_labels(file: str) -> bool:
 
 
 def role_of_second_file(path: Path, second: Path, preset: str | None) -> str:
-    """Return the option that a second file of a command is for: labels, impostor or trials.
-
-    With a `preset` of lists, which genuine and impostor scores in two files do not have, it has
-    labels or trials.
-    """
+    """Return the option that a second file of a command is for: labels, impostor or trials."""
     existing_file(path)
     if lists_templates(second):
         return "labels"

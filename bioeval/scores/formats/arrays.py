@@ -67,11 +67,11 @@ from bioeval.scores.formats.tables import (
     FileKind,
     existing_file,
     fault,
+    first_of_role,
     kind_of_file,
     missing,
     one_side_alone,
     side_and_column,
-    two_of_one_role,
     wrong_shape,
 )
 from bioeval.scores.labels import (
@@ -196,17 +196,16 @@ class ArrayFile:
             self.require(stated, role)
             self.used |= RESERVED.intersection(names)
             names = [stated]
-        for name in names[:1]:
-            self.refuse_objects(name)
-            self.roles[role] = name
-            self.used.add(name)
-        for other in names[1:]:
-            first = names[0]
-            same_shape = self.shape(first) == self.shape(other)
-            if not (same_shape and np.array_equal(self.read(first), self.read(other))):
-                raise two_of_one_role(self.path, first, other, f"array of {role}")
-        self.used |= RESERVED.intersection(names)
-        return self.roles.get(role)
+        if not names:
+            return None
+        self.refuse_objects(names[0])
+        self.roles[role] = first_of_role(self.path, names, f"array of {role}", self.are_equal)
+        self.used |= {names[0], *RESERVED.intersection(names)}
+        return names[0]
+
+    def are_equal(self, first: str, other: str) -> bool:
+        has_shape = self.shape(first) == self.shape(other)
+        return has_shape and np.array_equal(self.read(first), self.read(other))
 
     def ids_of_no_person(self, name: str) -> tuple[Any, ...] | None:
         """Return the labels of no person that an array of bioeval's own states; None if absent."""
@@ -282,10 +281,7 @@ class ArrayFile:
         return word
 
     def kind(self, name: str, accepted: Sequence[str] = KINDS) -> tuple[Kind, tuple[str, ...]]:
-        """Return the kind of the scores in the array `name`, and remarks on how the kind was found.
-
-        The argument decides, then the word in the file; without both the scores are distances.
-        """
+        """Return the kind of the scores in the array `name`, and remarks on how it was found."""
         declared: Any = self.stored_word("kind", accepted)
         stated = self.arguments.take("kind")
         remarks: tuple[str, ...] = ()
@@ -327,9 +323,8 @@ class ArrayFile:
     ) -> SideLabels | None:
         """Return the labels of a side, ``"probe"`` or ``"gallery"``; None if there are none.
 
-        - A file that an argument names comes before the array of labels.
-        - `noun` is the word for the `count` templates in messages; None is any number.
-        - With `has_metadata`, the names in ``columns`` are columns of such a file.
+        A file that an argument names comes before the array; with `has_metadata`, ``columns`` names
+        its columns. There are `count` templates (None: any number), `noun` in messages.
         """
         option = "labels" if side == "probe" else "gallery"
         role: Role = "labels" if side == "probe" else "gallery_labels"
@@ -374,8 +369,7 @@ class ArrayFile:
         """Return the arrays without a role that are no metadata, though they may be meant so.
 
         Raise where one has the name of a role that the `layout`, in words, does not read, or a
-        value for each comparison, unless ``columns`` says that it is not to be read, or which array
-        has the scores.
+        value for each comparison, unless ``columns`` says which arrays are read.
         """
         is_chosen = any(f"columns.{role}" in self.arguments for role in MAIN_ROLES)
         exempt = self.used.union(self.arguments.meta.values())
@@ -464,11 +458,7 @@ def scores_of(
     as_read: bool = False,
     label_files: dict[str, Path] | None = None,
 ) -> Scores:
-    """Return the scores of a file, or of its top-K lists or embeddings, by the roles of its arrays.
-
-    With `as_read`, distances of embeddings are computed as they are read. An array alone has its
-    labels in `label_files`, by side.
-    """
+    """Return the scores of a file, or of its lists or embeddings, by the roles of its arrays."""
     arrays = {name: x for name, x in arrays.items() if name not in arguments.ignored}
     schema = arrays.get("schema")
     if schema is not None and schema.shape == () and schema.dtype.kind in "iu":
@@ -540,7 +530,7 @@ def scores_of_array(path: Path, values: Any, arguments: Arguments, as_read: bool
     """Return the scores of an array alone: embeddings if arguments say so, else a matrix.
 
     Its labels are in the files of `labels` and `gallery`, else in files beside it. Of embeddings,
-    `gallery` is another array of embeddings, with its labels beside it.
+    `gallery` may be another array, with its labels beside it.
     """
     require_matrix(path, values)
     labels, gallery = arguments.take("labels"), arguments.peek("gallery")
@@ -591,10 +581,7 @@ def scores_of_array(path: Path, values: Any, arguments: Arguments, as_read: bool
 
 
 def _main_roles(file: ArrayFile) -> list[str]:
-    """Return the role among `MAIN_ROLES` by which a file is read, or several if it is not clear.
-
-    Roles are stated by ``columns``, else by bioeval's own names, else by names of other programs.
-    """
+    """Return the role of `MAIN_ROLES` by which a file is read, or several if it is not clear."""
     arrays = file.arrays
     if named := [role for role in MAIN_ROLES if f"columns.{role}" in file.arguments]:
         if {*named} >= {"scores", "embeddings"}:
@@ -883,11 +870,8 @@ def _metadata(
 ) -> tuple[Meta, Meta]:
     """Return the metadata of the `sides`, probes and gallery, which `are_one_set` of templates.
 
-    - Arrays ``probe_x`` and ``gallery_x`` are columns ``x``.
-    - With `plain`, arrays without a prefix are columns of the probes.
-    - Arrays that ``columns`` names are columns, and so are arrays of cameras under the names of
-      other programs; they replace a column by prefix.
-    - Further columns are in the files of the labels.
+    They are arrays ``probe_x`` and ``gallery_x``, with `plain` also arrays without a prefix, arrays
+    that ``columns`` names, cameras, and the columns of the files of the labels.
     """
     is_own_layout, stated = file.is_own_layout, file.arguments.meta
     names_in_use = RESERVED.union(_SIDES, file.used)
@@ -908,7 +892,7 @@ def _metadata(
         side, column = side_and_column(name)
         if side and are_one_set:
             same = f"probe_{column}"
-            is_same = same in file.arrays and np.array_equal(file.read(name), file.read(same))
+            is_same = same in file.arrays and file.are_equal(name, same)
             if is_own_layout and not is_same:
                 problem = f"there are gallery metadata, {name!r}, but no gallery_labels"
                 raise fault(file.path, problem)
@@ -980,10 +964,8 @@ def _scores_of_trials(
 ) -> Scores:
     """Return the scores of the trials that `trials` lists, among the templates of a file.
 
-    - Templates are found by `template_names`, images of LFW by their subject and number.
-    - Where the list has no classes, they follow from the `subjects` of the templates, if known.
-    - `scores_at` returns the scores of enrolled templates and probes (trials,), by their numbers,
-      with their classes and folds, as ``Scores.at_pairs``.
+    `scores_at` returns scores by the numbers of templates, as ``Scores.at_pairs`` does. Classes
+    that are not listed follow from the `subjects` of the templates.
     """
     arguments = file.arguments
     listed = read_comparisons(existing_file(arguments.take("trials")), arguments)
@@ -1052,11 +1034,7 @@ _NAMES_OF_CLASSES = (
 
 
 def _pairs(file: ArrayFile, name: str) -> Scores:
-    """Return the scores in the vector `name`, which has a score for each pair of templates.
-
-    Whether a pair is genuine is in an array of 0 and 1, or in the list ``trials``, which is then in
-    the order of the scores.
-    """
+    """Return the scores in the vector `name`, whose classes are in an array or a list of trials."""
     arguments = file.arguments
     genuine = file.take("genuine")
     pair_count = max(file.arrays[name].shape)
@@ -1103,10 +1081,7 @@ def _pairs(file: ArrayFile, name: str) -> Scores:
 
 
 def _both_sides(file: ArrayFile, noun: str, pair_count: int) -> np.ndarray | None:
-    """Return the subjects or templates of both sides, (pairs, 2); None if the file has neither.
-
-    The array of a side has a name that ``columns`` gives, or that the column has in lists.
-    """
+    """Return the subjects or templates of both sides, (pairs, 2); None if the file has neither."""
     if f"{noun}s" in file.arrays:
         return file.read_if_there(f"{noun}s")
     stated = file.arguments.meta
@@ -1122,8 +1097,7 @@ def _both_sides(file: ArrayFile, noun: str, pair_count: int) -> np.ndarray | Non
         return None
     if len(named) == 1:
         ((side, name),) = named.items()
-        other = f"{noun}_{'b' if side[-1] == 'a' else 'a'}"
-        raise one_side_alone(file.path, name, noun, other)
+        raise one_side_alone(file.path, name, side)
     for name in named.values():
         if file.shape(name) != (pair_count,):
             raise file.wrong_length(name, pair_count)
@@ -1134,8 +1108,7 @@ def _both_sides(file: ArrayFile, noun: str, pair_count: int) -> np.ndarray | Non
 def _meta_of_pairs(file: ArrayFile, pair_count: int) -> Meta:
     """Return the metadata of both templates of each pair, (pairs, 2), the enrolled one first.
 
-    Metadata are arrays that ``columns`` names, then other arrays of two columns, and then arrays
-    ``gallery_x`` with ``probe_x``. An array is one of these alone.
+    An array is in one column alone: named by ``columns``, of two columns, or one for each side.
     """
     by_option, of_two_columns, by_prefix = Meta(), Meta(), Meta()
     roles = {word for side in _SIDES for word in COLUMNS[side]}

@@ -105,11 +105,9 @@ def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype, bool, int]:
 
 
 def open_npy(path: Path, expected: str = "a .npy matrix", as_: str = "float") -> Any:
-    """Return a .npy array, which errors call `expected`; `as_` is its expected type.
+    """Return a .npy array, which errors call `expected`; large matrices are read by rows.
 
-    A matrix that memory shall not hold is read by rows: one of more than 1 GiB, or any under a
-    stated limit. No array is memory-mapped, since a map of a file that becomes shorter ends the
-    process.
+    No array is memory-mapped, since a map of a file that becomes shorter ends the process.
     """
     with guarded(path, expected=expected), open(path, "rb") as file:
         shape, dtype, by_columns, start = _npy_header(file)
@@ -393,10 +391,7 @@ def _bytes_of_element(path: Path, offset: int, kind: int, size: int, most: int) 
 def _variable(
     path: Path, order: str, available: int, read_bytes: Callable[[int], Any]
 ) -> tuple[str, Lazy]:
-    """Return the name and the array of an element; raise where it claims too many values.
-
-    It is in `order` of bytes, ``"<"`` or ``">"``, and may have the `available` bytes.
-    """
+    """Return the name and the array of an element; raise where it claims too many values."""
     data = read_bytes(_DESCRIPTION_BYTES)
     kind, start, size, end = _tag(data, 0, order)
     if kind != _ARRAY_FLAGS or size != 8:

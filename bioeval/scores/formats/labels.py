@@ -88,10 +88,7 @@ class SideLabels:
     index: Keys = Keys()
 
     def expect(self, count: int | None, noun: str) -> SideLabels:
-        """Return the labels; raise if their number is not `count`, and they have no names.
-
-        Labels with names are joined to the templates by the names, so that there may be more.
-        """
+        """Return the labels; raise if their number is not `count`, and no names join them."""
         if count in (None, len(self.label)) or self.names:
             return self
         hint = ""
@@ -129,8 +126,7 @@ def read_labels(
 ) -> SideLabels:
     """Read the labels of one side: a CSV file, a .npy array, or, with `names_of`, images.
 
-    The labels are a column of `LABEL_COLUMNS`, or the only column of a file without a header; all
-    other columns are metadata, which `meta` renames: ``{"camera": "cam"}`` makes ``cam`` a camera.
+    All other columns of a CSV file are metadata, which `meta` renames: ``{"camera": "cam"}``.
     """
     path = Path(path)
     names_of = arguments.take("names_of")
@@ -214,8 +210,8 @@ def _read_csv(
 ) -> tuple[dict[str, np.ndarray], str]:
     """Return the columns of a CSV file as text, and the chosen one, or the first known name.
 
-    Among several columns ``""`` is the index that pandas wrote. A single column has a header only
-    if the first cell is a known name; otherwise the column is called ``""``, and is known.
+    Among several columns ``""`` is the index that pandas wrote; the only column of a file without
+    a header is called ``""``, too.
     """
     head = head_of(existing_file(path, "the CSV file"), blanks=False)
     titles = head.cells[0]
@@ -256,11 +252,9 @@ def _read_csv(
 def column_of_subjects(
     path: Path, first_known: str, columns: Mapping[str, np.ndarray], role: Role
 ) -> str:
-    """Return the column of subjects among the columns with a known name.
+    """Return the column of subjects: the first known name with a value twice, else `first_known`.
 
-    It is the first one in which a value occurs twice, or `first_known` if there is none: values
-    that occur once, such as an id of the rows, do not group rows by subject. Raise where two
-    columns group the rows differently.
+    Values that occur once, such as an id of the rows, do not group rows by subject.
     """
     further = (x for x in columns if x != first_known and x.casefold() in LABEL_COLUMNS)
     candidates = [first_known, *further]
@@ -328,8 +322,8 @@ def descriptions(
 ) -> Iterator[tuple[str, dict[str, str] | None, dict[str, dict[str, str]], dict[str, str]]]:
     """Yield what a table, and a pattern, say of the names in the file at `path`.
 
-    For each, there are the option, the subject of each name, if stated, the columns of metadata
-    (value by name), and why columns are left out. `place_of` a name is for messages.
+    For each: the option, the subject of each name, if stated, columns of metadata (value by name),
+    and why columns are left out.
     """
     if "labels" in arguments:
         place = existing_file(arguments.take("labels"))

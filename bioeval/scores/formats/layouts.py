@@ -31,6 +31,7 @@ from bioeval.scores.formats.tables import (
     Words,
     counts_columns,
     fault,
+    first_of_role,
     folded,
     head_of,
     is_number,
@@ -44,7 +45,6 @@ from bioeval.scores.formats.tables import (
     require_names,
     side_and_column,
     truth_word,
-    two_of_one_role,
 )
 from bioeval.scores.matrix import Scores
 from bioeval.scores.sides import as_names, first_twice, places, united
@@ -121,11 +121,7 @@ class Layout:
 
     @property
     def may_be_blank(self) -> list[int]:
-        """The columns in which a cell may be blank.
-
-        A blank cell is unknown metadata; and below a first line with names or numbers also the
-        subject of no person, or the score of a failed comparison.
-        """
+        """The columns with blank cells: unknown metadata, no person, or a failed comparison."""
         columns = [i for both_sides in self.meta.values() for i in both_sides]
         if self.skips_line:
             columns += [*self.subjects, self.score]
@@ -133,10 +129,7 @@ class Layout:
 
 
 def layout_of(head: Head, arguments: Arguments, of_trials: Arguments | None = None) -> Layout:
-    """Return the layout of a list with scores, or of a list of trials.
-
-    The columns of trials are named by the arguments `of_trials`.
-    """
+    """Return the layout of a list with scores, or of trials, whose columns `of_trials` names."""
     with_scores = of_trials is None
     layout = layout_by_numbers(head, of_trials or arguments)
     if layout is None or with_scores and layout.get("score") is None:  # numbers of the trials
@@ -147,10 +140,17 @@ def layout_of(head: Head, arguments: Arguments, of_trials: Arguments | None = No
         below = replace(head, cells=[row[unnamed:] for row in head.rows[unnamed:]])
         if with_scores and "metric" in arguments and "format" not in arguments:
             raise unknown_list(below, arguments, with_scores=with_scores)
-        layout = layout_of_preset(below, unnamed, arguments, with_scores=with_scores)
-        if layout is None and with_scores and below.width == 1:
+        if with_scores and below.width == 1:
             return _layout_of_columns(["score"], unnamed)
-        if layout is None:
+        # By a preset, which classes and scores do not need.
+        preset: Any = arguments.peek("format")
+        rows = [row.split() for row in PRESETS.get(preset, ()) if ("score" in row) == with_scores]
+        names = next((row for row in rows if len(row) == below.width), None)
+        if preset in PRESETS and names is None and not (with_scores and below.width == 2):
+            raise unknown_list(below, arguments, with_scores=with_scores)
+        if names is not None:
+            arguments.take("format")
+        else:
             classes = [_classes(below.column(i)) for i in range(below.width)]
             score = int("words" in classes[:1] or classes == ["numbers", ""])
             is_known = with_scores and below.width == 2 and classes != ["", ""]
@@ -161,7 +161,7 @@ def layout_of(head: Head, arguments: Arguments, of_trials: Arguments | None = No
                     head, "columns 1 and 2 hold only classes", "each could mark genuine pairs"
                 )
             names = ["genuine", "score"] if score else ["score", "genuine"]
-            layout = _layout_of_columns(names, unnamed)
+        layout = _layout_of_columns(names, unnamed)
     if with_scores:
         refuse_decimal_commas(head, layout.score)
     return layout
@@ -182,26 +182,6 @@ def _layout_of_columns(names: Sequence[str], unnamed: int) -> Layout:
     shown = [f"column {i}" if name == "-" else name for i, name in enumerate(names, 1)]
     roles = {name: i for name, i in column.items() if name in COLUMNS}
     return Layout(shown, roles, tuple(templates), bool(unnamed), unnamed, claims=claims)
-
-
-def layout_of_preset(
-    head: Head, unnamed: int, arguments: Arguments, *, with_scores: bool
-) -> Layout | None:
-    """Return the layout that the argument `format` names; None without one.
-
-    Scores alone, of which a list of trials has the form, have no layout of a preset either.
-    """
-    preset: Any = arguments.peek("format")
-    if preset not in PRESETS or with_scores and head.width == 1:
-        return None
-    rows = [row.split() for row in PRESETS[preset] if ("score" in row) == with_scores]
-    names = next((row for row in rows if len(row) == head.width), None)
-    if names is None:
-        if with_scores and head.width == 2:
-            return None
-        raise unknown_list(head, arguments, with_scores=with_scores)
-    arguments.take("format")
-    return _layout_of_columns(names, unnamed)
 
 
 def layout_by_numbers(head: Head, arguments: Arguments) -> Layout | None:
@@ -247,7 +227,7 @@ def _classes(cells: Sequence[str]) -> str:
 def unnamed_columns(head: Head, arguments: Arguments) -> int:
     """Return 1 if the first line of a text numbers its columns, but for pandas' index; else 0.
 
-    Such a line is no data. Raise where a line without a blank cell may be data, or such numbers.
+    Raise where such a line may be data.
     """
     first, *rows = head.rows
     if not first[0] and counts_columns(first[1:]):
@@ -273,8 +253,7 @@ def unnamed_columns(head: Head, arguments: Arguments) -> int:
 def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) -> Layout | None:
     """Return the layout of a list whose first line names its columns; None for another list.
 
-    A word of ``columns`` that is a known name stands for the name of its column. If `by_number`,
-    the names are numbers, which the file does not hold.
+    If `by_number`, the names are numbers, which the file does not hold.
     """
     cells = head.cells[0]
     known_names = HEADER_NAMES | {"template"}
@@ -340,8 +319,8 @@ def _column(head: Head, name: str, word: str, arguments: Arguments) -> int:
 def refuse_unread_names(path: Any, unread: Mapping[str, Sequence[str]]) -> None:
     """Raise where two columns that are not read seem to name the templates of both sides.
 
-    No line has the texts of another line, and one column has half of the texts of the other, or
-    some line twice the same text, which is a template compared with itself.
+    No line has the texts of another, and the columns share half of their texts, or a line has the
+    same text twice, which is a template compared with itself.
     """
     for first, second in combinations(unread, 2):
         pairs = [*zip(unread[first], unread[second], strict=True)]
@@ -362,12 +341,13 @@ def refuse_unread_names(path: Any, unread: Mapping[str, Sequence[str]]) -> None:
 
 
 def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> dict[str, int]:
-    """Return the column that has each role, by an argument or by its folded name.
-
-    A column of the subjects, or of the templates, of one side alone has no role.
-    """
+    """Return the column that has each role, by an argument or by its folded name."""
     cells = head.cells[0]
     options = {"score": "columns.scores", "genuine": "columns.genuine"}
+
+    def are_equal(first: str, other: str) -> bool:
+        return head.column(cells.index(first))[1:] == head.column(cells.index(other))[1:]
+
     roles = {}
     for role, names_of_role in COLUMNS.items():
         option = options.get(role)
@@ -386,12 +366,10 @@ def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> 
         elif chosen is None and candidates:
             stated = [x for x in candidates if x in arguments.meta.values()]
             in_order = sorted(candidates, key=lambda x: names_of_role.index(names[cells.index(x)]))
-            first, *others = stated or in_order
+            names_in_order = stated or in_order
+            noun = f"column of {role}"
+            first = first_of_role(head.path, names_in_order, noun, are_equal, head.start_line)
             roles[role] = cells.index(first)
-            for other in others:
-                if head.column(roles[role])[1:] != head.column(cells.index(other))[1:]:
-                    noun = f"column of {role}"
-                    raise two_of_one_role(head.path, first, other, noun, head.start_line)
     for noun in ("subject", "template"):
         if len(sides := roles.keys() & {f"{noun}_a", f"{noun}_b"}) != 1:
             continue
@@ -400,8 +378,7 @@ def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> 
         title, (_, *below) = cells[column], head.column(column)
         # A column with one value in all lines says nothing of a side, such as a matcher's model.
         if len({*below}) > 1:
-            other = f"{noun}_{'b' if side[-1] == 'a' else 'a'}"
-            raise one_side_alone(head.path, title, noun, other, head.start_line)
+            raise one_side_alone(head.path, title, side, head.start_line)
     for title, name in zip(cells, names, strict=True):
         if name in _OF_MATRICES and title not in arguments.meta.values():
             raise fault(
@@ -569,10 +546,7 @@ def refuse_impostor_flags(path: Path, *names: str) -> None:
 
 
 def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
-    """Return which rows are genuine, by a column of words for the classes.
-
-    All words for impostors must mean the same; `name` is the name of the column in messages.
-    """
+    """Return which rows are genuine, by a column of words; all for impostors must mean the same."""
     is_genuine = np.array([TRUTH.get(truth_word(x), -1) for x in column.values], dtype=np.int8)
     for code in np.flatnonzero(is_genuine < 0)[:1]:
         row = int(np.argmax(column.codes == code))
@@ -704,8 +678,8 @@ def look_up(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the comparisons whose templates are both among `names`; others raise, or are skipped.
 
-    With `skip`, at least one comparison must be found. The arrays are the numbers of the enrolled
-    templates and of the probes among the names (found,), and which comparisons are found.
+    The arrays are the numbers of the enrolled templates and of the probes among the names (found,),
+    and which comparisons are found.
     """
     template_names = as_names(names)
     if (twice := first_twice(template_names)) is not None:
@@ -757,10 +731,8 @@ def join(
 ) -> ScoredPairs:
     """Find the trial of each score by names of templates, in any order of lines and names.
 
-    - A trial takes the score of the same order of names, if there is one.
-    - The trials decide which template is enrolled: the first name, or the name in a column of
-      enrolled templates.
-    - Repeated scores of a pair of templates are left to the checks of all lists.
+    A trial takes the score of the same order of names, if there is one, and decides which template
+    is enrolled. Repeated scores of a pair are left to the checks of all lists.
     """
     import pandas as pd
 

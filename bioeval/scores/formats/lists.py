@@ -597,10 +597,7 @@ def is_wide(names: Sequence[str], arguments: Arguments) -> bool:
 
 
 def with_corner(head: Head) -> Head:
-    """Return the first lines of a text; where the first cell of a matrix is empty, it is filled.
-
-    It becomes ``label`` if the rows have the names of the columns, else ``probe``.
-    """
+    """Return the first lines; the empty first cell of a matrix becomes ``label`` or ``probe``."""
     corner, *column_names = head.cells[0]
     rows = head.cells[1:]
     row_names = [row[0] for row in rows]
@@ -727,10 +724,7 @@ def _features(head: Head, arguments: Arguments) -> tuple[list[int], list[int]]:
 
 
 def _of_arrays(head: Head, arguments: Arguments) -> Scores | None:
-    """Read columns as the arrays of a file: features with labels, or the scores of each class.
-
-    None if the table is a list or a matrix.
-    """
+    """Read columns as arrays: features with labels, or the scores of each class; else None."""
     path, titles = head.path, head.cells[0]
     arrays: dict[str, Lazy] = {}
     if holds_features(head, arguments):
@@ -834,10 +828,7 @@ def _of_frame(
     row_count: int,
     arguments: Arguments,
 ) -> Scores:
-    """Return the scores of a table, of which `first` returns some rows, and `pieces` columns.
-
-    The first column may be an `index` of names.
-    """
+    """Return the scores of a table; `first` returns some rows, and `pieces` columns."""
     if not row_count:
         raise fault(path, "has no rows")
     shown_rows = max(_FEW_ROWS, min(_FIRST_ROWS, _FIRST_CELLS // max(1, len(names))))

@@ -68,10 +68,9 @@ class Arguments:
     as ``lists.keep``.
 
     - `values`: the arguments that are given, by name, checked and converted
-    - `names` (str or None): the source of names of templates: ``"auto"``, or None if ``columns``
-      says that there are none
-    - `meta`: the other entries of ``columns``: the column or array of each metadata column
-    - `ignored`: the keys of ``columns`` that are None: a file's array of that name has no role
+    - `names`: ``"auto"``, or None if ``columns`` says that there are no names of templates
+    - `meta`: the other entries of ``columns``, names of metadata
+    - `ignored`: the keys of ``columns`` that are None
     - `notes`: remarks on columns that readers chose
     """
 
@@ -142,10 +141,7 @@ class Arguments:
     def parts_of(
         self, names: Sequence[str], place_of: Callable[[str], str]
     ) -> dict[str, dict[str, str]]:
-        """Return the ``subject`` and the metadata of each name by `subject_from`.
-
-        Groups without names are the subject together; `place_of` a name is for messages.
-        """
+        """Return the ``subject`` and the metadata of each name by `subject_from`."""
         pattern = self.take("subject_from")
         by_group = dict[str, dict[str, str]]()
         for group in dict.fromkeys(("subject", *pattern.groupindex)):
@@ -191,11 +187,7 @@ class Arguments:
         return fault(place, f"{backquoted(name)} has no meaning for {content}", "leave it out")
 
     def kind_of(self, place: Any, declared: Kind | None, source: str, hint: Any = "") -> Kind:
-        """Return the kind of scores: `declared` in the header of a text, or the argument `kind`.
-
-        Raise if there is neither, or if they contradict each other. `source` and `hint` are for
-        messages.
-        """
+        """Return the kind of scores: `declared` in the header of a text, or the argument `kind`."""
         kind: Kind | None = self.take("kind")
         if declared and kind not in (None, declared):
             raise DataError(

@@ -61,33 +61,38 @@ def missing(
     contents: str = "",
     other_arguments: Container[str] = (),
 ) -> DataError:
-    """Return the error of an absent column or array that a `word` of ``columns`` names.
-
-    Names of `other_arguments` are not suggested.
-    """
+    """Return the error of an absent column or array that a `word` of ``columns`` names."""
     hint = nearest_name(name, [x for x in names if x not in other_arguments])
     contents = contents or ", ".join(map(repr, names)) or "nothing"
     option = backquoted(f"columns.{word}")
     return DataError(f"{place}: no {noun} {name!r}; {option} names it.{hint} It holds: {contents}")
 
 
-def two_of_one_role(
-    place: Any, first: str, other: str, role: str, line: int | None = None
-) -> DataError:
-    """Return the question which of two columns or arrays, which differ, has a role."""
-    return fault(
-        place,
-        f"{first!r} and {other!r} could each be the {role}, and differ",
-        f'say `columns={{"{other}": None}}` if {first!r} is meant, or '
-        f'`columns={{"{first}": None}}` if {other!r} is',
-        line=line,
-    )
+def first_of_role(
+    place: Any,
+    names: Sequence[str],
+    role: str,
+    are_equal: Callable[[str, str], bool],
+    line: int | None = None,
+) -> str:
+    """Return the first of the columns or arrays that may have a role; others must be equal."""
+    first, *others = names
+    for other in others:
+        if not are_equal(first, other):
+            raise fault(
+                place,
+                f"{first!r} and {other!r} could each be the {role}, and differ",
+                f'say `columns={{"{other}": None}}` if {first!r} is meant, or '
+                f'`columns={{"{first}": None}}` if {other!r} is',
+                line=line,
+            )
+    return first
 
 
-def one_side_alone(
-    place: Any, title: str, noun: str, other: str, line: int | None = None
-) -> DataError:
-    """Return the error of a column or array of one side of pairs, without that of the other."""
+def one_side_alone(place: Any, title: str, side: str, line: int | None = None) -> DataError:
+    """Return the error of a column or array of one side of pairs, such as ``"subject_a"``."""
+    noun, _, letter = side.partition("_")
+    other = f"{noun}_{'b' if letter == 'a' else 'a'}"
     return fault(
         place,
         f"{title!r} has the {noun}s of one side of the pairs alone",
@@ -128,13 +133,11 @@ _READERS = (
 def guarded(place: Any, part: str = "", expected: str = "") -> Iterator[None]:
     """Turn any error of a reader into a :class:`DataError` that names the file.
 
-    Libraries raise errors of any class on damaged bytes (``tokenize.TokenError``, ``SystemError``,
-    ``OverflowError``, ``struct.error``), so no list of classes would be complete. Errors of
-    bioeval, missing libraries and warnings pass, and so does an error that shows a mistake in a
-    program, such as a KeyError, if no reader raised it; the original error remains the cause.
+    Libraries raise errors of any class on damaged bytes (``tokenize.TokenError``, ``SystemError``),
+    so no list of classes would be complete. Errors of bioeval, missing libraries and warnings pass,
+    and so does a mistake in a program, such as a KeyError, if no reader raised it.
 
-    `part` is a noun for the part that is read, as ``"the array 'scores'"``, and `expected` a noun
-    for the file, as ``"a .npz file"``.
+    `part` is a noun, as ``"the array 'scores'"``, and so is `expected`, as ``"a .npz file"``.
     """
     location = f"{place}: {part} " if part else f"{place}: "
     advice = f"expected {expected}, write it again" if expected else "write the file again"
@@ -319,9 +322,7 @@ def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
 class _TextBytes(io.RawIOBase):
     """The bytes of a text with line feeds as line ends; raise where a line or the text is too long.
 
-    - `file`: the bytes, decompressed
-    - `stored`: the file itself, whose progress is reported
-    - `bounded`: whether the whole text has a greatest length
+    `stored` is the file itself, whose progress is reported, and `file` has its bytes decompressed.
     """
 
     def __init__(self, file: IO[bytes], path: Path, stored: IO[bytes], bounded: bool):
@@ -374,7 +375,7 @@ class _TextBytes(io.RawIOBase):
 def open_text(path: Path, bounded: bool = False) -> IO[bytes]:
     """Open a text, decompressed where it is compressed, with line feeds as line ends.
 
-    A `bounded` text, which memory holds as a whole, has at most :data:`MOST_TEXT` bytes.
+    A `bounded` text has at most :data:`MOST_TEXT` bytes.
     """
     existing_file(path)
     kind = kind_of_file(path)
@@ -414,10 +415,7 @@ def cells_of(line: str, delimiter: str) -> list[str]:
 
 
 def rows_of(path: Path, delimiter: str, first: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of each line that is not blank, from line `first` on.
-
-    A line with one blank cell in quotes, as pandas writes it, is not blank.
-    """
+    """Yield the number and the cells of each line that is not blank, from line `first` on."""
     with guarded(path, expected="text"), open_text(path) as file:
         numbered = islice(enumerate(file, 1), first - 1, None)
         if delimiter == " ":
@@ -528,10 +526,7 @@ def folded(name: str) -> str:
 
 
 def side_and_column(word: str) -> tuple[int | None, str]:
-    """Return the side of a word for metadata, 0 of the probe, 1 of the gallery, and the column.
-
-    A word without the prefix of a side is of both sides: None.
-    """
+    """Return the side of a word, 0 of the probe, 1 of the gallery, None of both, and the column."""
     for side, prefix in enumerate(PREFIXES):
         if word.startswith(prefix):
             return side, word.removeprefix(prefix)
@@ -588,8 +583,7 @@ def require_no_thousands(source: str, cells: Sequence[str]) -> None:
     """Raise where points of numbers may separate thousands, or be decimal points.
 
     All points have groups of three digits behind them, all other numbers are whole and below 1000,
-    and one of these is larger than each number with a point, read as a decimal. A number with
-    several points is refused by itself.
+    and one of these is larger than each number with a point, read as a decimal.
     """
     texts = [x.strip() for x in cells if x.strip()]
     pointed = [x for x in texts if "." in x]
@@ -691,16 +685,14 @@ class Head:
     ) -> Columns:
         """Read columns, by their numbers.
 
-        - `words`, `numbers`: the columns to read
         - `names`: the names of all columns, for messages
         - `digits`: columns of words in which whole numbers may lose a sign and leading zeros
         - `blanks`: columns in which cells may be blank; a blank number is NaN
         - `labels`: columns of words in which whole floats must be exact, as 1.0 is read as 1
 
-        pandas parses the numbers of a text as it reads them, fastest where one blank separates the
-        cells. Where a line is not as expected, the file is read again line by line, so that an
-        error names the line; if only cells in quotes or numbers such as NaN were the reason, such
-        cells are converted.
+        pandas parses a text, fastest where one blank separates the cells. Where a line is not as
+        expected, the file is read again line by line, so that an error names the line; if only
+        cells in quotes or numbers such as NaN were the reason, such cells are converted.
         """
         import pandas as pd
 
@@ -754,7 +746,7 @@ class Head:
 
 
 def head_of(path: Path, blanks: bool = True) -> Head:
-    """Return the first lines of a text, without blank lines and without comments at the start.
+    """Return the first lines of a text, without blank lines and comments at the start.
 
     If `blanks`, blanks may separate the cells; otherwise cells may hold blanks.
     """
@@ -864,7 +856,7 @@ class Words:
 def first_codes(names: np.ndarray, values: np.ndarray, code_of_value: np.ndarray) -> list[int]:
     """Write the first value of each name to `code_of_value`, all as codes.
 
-    Return two rows where one name has different values; there are none if each name has one value.
+    Return two rows where one name has different values; none if each has one.
     """
     code_of_value[names[::-1]] = values[::-1]  # of equal indices, the last one stays
     for row in np.flatnonzero(code_of_value[names] != values)[:1].tolist():
@@ -898,10 +890,7 @@ class Columns:
 
 
 def _lines_of_rows(path: Path, start_line: int, rows: Set[int]) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the number of each row, the number of its line, and the bytes of the line.
-
-    Row 0 is the first line from `start_line` on that is not blank.
-    """
+    """Yield the number of each row, the number of its line, and the bytes of the line."""
     if not rows:
         return
     row = -1
@@ -934,10 +923,7 @@ def require_rows(
 
 
 def _may_have_thousands(values: np.ndarray) -> bool:
-    """Whether numbers are those of cells in which points may separate thousands.
-
-    They are whole below 1000, or have three decimals at most, and the largest is whole.
-    """
+    """Whether numbers may be those of cells in which points separate thousands."""
     for some in (values[:_FIRST_LINES], values):
         size = np.abs(some[~np.isnan(some)])
         is_whole = size == np.floor(size)
@@ -950,10 +936,7 @@ def _may_have_thousands(values: np.ndarray) -> bool:
 
 
 def whole_floats(cells: Iterable[str]) -> np.ndarray | None:
-    """Return the numbers in cells, if all are whole floats as pandas writes them; else None.
-
-    Blank cells do not count.
-    """
+    """Return the numbers in cells, if all but blanks are whole floats as pandas writes them."""
     numbers = [cell for cell in cells if cell]
     if not numbers or not all(map(_WHOLE_FLOAT.fullmatch, numbers)):
         return None
@@ -1145,10 +1128,7 @@ def _parsed_pieces(
     words: Set[int],
     digits: Collection[int],
 ) -> Iterator[pd.DataFrame]:
-    """Yield pieces of a text as pandas parses them; raise ValueError if a line is not as expected.
-
-    Columns are object or, `numbers`, float64; a column of names may be of a dtype of strings.
-    """
+    """Yield pieces of a text by pandas; raise ValueError if a line is not as expected."""
     import pandas as pd
 
     # Before 3.1, pandas read numbers as the nearest float64 only on request.

@@ -268,10 +268,7 @@ def _storable(array: Any, input_name: str, path: Path) -> np.ndarray:
 
 
 def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
-    """Yield the attempts of single-template verification in blocks of lines, as columns.
-
-    Side a is enrolled, side b the probe. The name of the column of scores declares their kind.
-    """
+    """Yield the attempts of single-template verification in blocks of lines, as columns."""
     score = scores.kind if scores.kind != "order" else "score"
     texts = {name: _words(values) for name, (_, values) in _texts(scores).items()}
     if scores.layout == "pairs":
