@@ -482,7 +482,7 @@ class Listed:
         sides = self.names('`lists={"as": "matrix"}`')
         if self.layout.claims:  # the enrolled names are of subjects, not of templates
             sides[0] = sides[0].renamed(map("claim {}".format, sides[0].values))
-        is_exchanged = attempts.exchanged is not None and np.all(attempts.exchanged)
+        is_exchanged = np.array(attempts.exchanged is not None and attempts.exchanged.all())
         names = both_sides(*(sides[::-1] if is_exchanged else sides))
         meta = {"template": names.values}
         for name, codes in self.meta.items():
@@ -498,13 +498,13 @@ class Listed:
         shared_names = np.flatnonzero(np.logical_and(*are_present)).tolist()
         templates = []
         places_of_pairs = []
-        for is_present, codes in zip(are_present, codes_of_sides, strict=True):
+        for is_present, codes_of_side in zip(are_present, codes_of_sides, strict=True):
             chosen = np.flatnonzero(is_present | bool(shared_names))
             chosen = chosen[np.argsort(natural_places(names.values[chosen]), kind="stable")]
             place = np.empty(len(names.values), dtype=np.int64)
             place[chosen] = np.arange(len(chosen))
             templates.append(chosen)
-            places_of_pairs.append(place[codes[attempts.rows]])
+            places_of_pairs.append(place[codes_of_side[attempts.rows]])
         gallery, probe = templates
         column, row = places_of_pairs
         labels: dict[str, Any] = {}
