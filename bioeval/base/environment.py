@@ -40,15 +40,8 @@ def overwritten() -> str:
         return ""
     return (
         "bioeval/__init__.py is not that of this program: another project's package 'bioeval' "
-        f"overwrote it, or was removed with it. {way_out()}"
-    )
-
-
-def way_out() -> str:
-    """Say how to get this package back where the other project's is installed, too."""
-    return (
-        "Uninstall both, and install this one again: python -m pip uninstall bioeval "
-        f"{distribution()}, then python -m pip install {distribution()}"
+        "overwrote it, or was removed with it. Uninstall both, and install this one again: python "
+        f"-m pip uninstall bioeval {distribution()}, then python -m pip install {distribution()}"
     )
 
 

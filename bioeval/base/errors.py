@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import textwrap
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -52,13 +51,7 @@ _SYNONYMS = {
 
 
 def printable(text: str) -> str:
-    r"""Return text that is safe to show: control characters escaped, long values cut in the middle.
-
-    Examples
-    --------
-    >>> printable("red \x1b[31m label")
-    'red \\x1b[31m label'
-    """
+    """Return text that is safe to show: control characters escaped, long values cut."""
     shorter = _LONG_WORD.sub(lambda word: cut(word[0], 200), text)
     return "\n".join(cut(escaped(line), _LONGEST_LINE) for line in shorter.split("\n"))
 
@@ -90,16 +83,7 @@ def cut(text: str, longest: int) -> str:
 
 
 def received(value: object) -> str:
-    """Return a value as a message shows it, in one line; a large array is its type and shape.
-
-    Examples
-    --------
-    >>> received("0.1"), received(range(3))
-    ("'0.1'", 'range(0, 3)')
-    >>> import numpy as np
-    >>> received(np.zeros((100, 20), dtype="float32"))
-    'of type ndarray, shape (100, 20) and dtype float32'
-    """
+    """Return a value as a message shows it, in one line; a large array is its type and shape."""
     text = repr(value)
     if len(text) <= _LONGEST_VALUE and "\n" not in text:
         return text
@@ -120,31 +104,8 @@ def without_address(text: str) -> str:
 
 
 def short_name(name: str, longest: int = 80) -> str:
-    r"""Return the name of a system, perhaps a file name, short and printable.
-
-    Examples
-    --------
-    >>> short_name("faces\x1b[31m")
-    'faces\\x1b[31m'
-    """
+    """Return the name of a system, perhaps a file name, short and printable."""
     return cut(escaped(name), longest)
-
-
-def wrapped(text: str, width: int = 80, *, hang: int | None = None) -> list[str]:
-    """Return text as lines of at most `width` characters, broken between words.
-
-    Lines after the first are indented by `hang` columns, by default as the first line.
-
-    Examples
-    --------
-    >>> wrapped("  accepted 1,000 times", 14)
-    ['  accepted', '  1,000 times']
-    """
-    indent = " " * (len(text) - len(text.lstrip()) if hang is None else hang)
-    # A word that is longer than a line, such as a path, stays whole.
-    return textwrap.wrap(
-        text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    ) or [""]
 
 
 def counted(number: float, nouns: str) -> str:

@@ -345,22 +345,10 @@ _NUMBER = re.compile(
 
 
 def as_cell(text: str) -> str:
-    """Return a text as a cell that no spreadsheet runs.
-
-    Examples
-    --------
-    >>> as_cell("=1+1"), as_cell("-0.5"), as_cell("ann")
-    ("'=1+1", '-0.5', 'ann')
-    """
+    """Return a text as a cell that no spreadsheet runs: ``'=1+1`` for ``=1+1``."""
     return f"'{text}" if _RUNS.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def from_cell(text: str) -> str:
-    """Return the text of a cell that :func:`as_cell` wrote.
-
-    Examples
-    --------
-    >>> from_cell("'=1+1"), from_cell("'tis")
-    ('=1+1', "'tis")
-    """
+    """Return the text of a cell that :func:`as_cell` wrote."""
     return text[1:] if text[:1] == "'" and as_cell(text) != text else text

@@ -213,8 +213,21 @@ def _may_be_exchanged(folder: Path) -> bool:
     )
 
 
-def write_results(folder: Path, results: xr.Dataset | xr.DataTree | None, table: Any) -> None:
-    """Write results, if any, as netCDF 4, and the table as text."""
+def write_files(
+    folder: Path,
+    results: xr.Dataset | xr.DataTree | None,
+    table: Any,
+    tables: Iterable[tuple[str, pd.DataFrame]],
+    records: Mapping[str, list[dict[str, Any]]],
+) -> None:
+    """Write results, if any, as netCDF 4, the `table` as text, and `tables` and `records` as CSV.
+
+    The names of tables and of lists of records become names of files.
+    """
+    import pandas as pd
+
+    from bioeval.showing.data import csv_of
+
     if results is not None:  # made in memory: HDF5 ends the process where a disk is full
         # Python 3.12.1 crashes on a view that is collected with what it shows, after a full disk:
         # both are closed here, and `Path.write_bytes` would make another.
@@ -225,23 +238,11 @@ def write_results(folder: Path, results: xr.Dataset | xr.DataTree | None, table:
             file.write(netcdf)
     text = table.text(WIDTH)
     (folder / "table.txt").write_text(text, encoding="utf-8", newline="\n")
-
-
-def write_csv(
-    folder: Path,
-    tables: Iterable[tuple[str, pd.DataFrame]],
-    records: Mapping[str, list[dict[str, Any]]],
-) -> None:
-    """Write tables and lists of rows by name; names become names of files."""
-    import pandas as pd
-
-    from bioeval.showing.data import csv_of
-
     stems = set[str]()
     listed = [(name, pd.DataFrame(rows)) for name, rows in records.items() if rows]
-    for name, table in itertools.chain(tables, listed):
+    for name, frame in itertools.chain(tables, listed):
         stem = re.sub(r"[^\w.-]+", "-", name).strip("-.")
         while stem in stems:
             stem = f"{stem}-{len(stems)}"
         stems.add(stem)
-        (folder / f"{stem}.csv").write_text(csv_of(table), encoding="utf-8", newline="\n")
+        (folder / f"{stem}.csv").write_text(csv_of(frame), encoding="utf-8", newline="\n")

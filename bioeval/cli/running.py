@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import BioevalWarning, counted
+from bioeval.base.errors import BioevalWarning, NoResultError, counted, messages_of
 from bioeval.base.version import __version__
 from bioeval.cli.command import in_options
 from bioeval.cli.console import note, put, show_json
@@ -22,15 +22,17 @@ from bioeval.cli.outputs import (
     check_folder,
     command_words,
     take_out,
-    write_csv,
+    write_files,
     write_folder,
-    write_results,
     writing_to,
 )
 from bioeval.cli.progress import Stages
 from bioeval.showing.printing import Shown, print_table
 
 if TYPE_CHECKING:
+    import xarray as xr
+
+    from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
     from bioeval.showing.data import Condition
     from bioeval.showing.text import Detail, Text
@@ -43,6 +45,9 @@ _READ = (
 )
 _USE = ("attempts", "enrol", "templates", "fusion")
 _INTERVAL = ("confidence", "replicates", "random_state", "unit")
+
+#: Messages of results that say why all rates of a task are not defined.
+_UNDEFINED = ("no-query-with-match", "no-attempt", "no-threshold")
 
 
 class Run:
@@ -225,6 +230,63 @@ class Run:
             method = "wilson"
         return self.interval(method)
 
+    # -------------------------------------------------------------------------- results
+
+    def require_defined(
+        self,
+        values: Iterable[xr.DataArray],
+        systems: Iterable[Scores],
+        protocol: str | Protocol = "auto",
+        results: Iterable[xr.Dataset] = (),
+    ) -> None:
+        """Raise :class:`NoResultError` if all `values` are NaN.
+
+        The reason in the message is looked for in a check of the scores of the `systems` under the
+        `protocol`, and then in the messages of the `results`.
+        """
+        import numpy as np
+
+        if not all(np.isnan(x.values).all() for x in values):  # isnull would import dask
+            return
+        from bioeval.showing.messages import sentence_about
+        from bioeval.studies.check import why_undefined
+
+        for scores in systems:
+            if reason := why_undefined(scores, protocol):
+                raise NoResultError(f"nothing could be evaluated of {scores.name}: {reason}")
+        undefined = [
+            x for dataset in results for x in messages_of(dataset.attrs) if x.code in _UNDEFINED
+        ]
+        reason = "; ".join(dict.fromkeys(map(sentence_about, undefined)))
+        raise NoResultError(
+            f"nothing could be evaluated: {reason or 'no rate is defined for these data'}"
+        )
+
+    def require_rates(
+        self,
+        tree: xr.DataTree,
+        scores: Scores,
+        protocol: str | Protocol,
+        at_given_thresholds: bool,
+    ) -> None:
+        """Raise :class:`NoResultError` unless some rate of an evaluation is defined.
+
+        FAR alone is a result only at given thresholds: elsewhere thresholds are chosen by FAR.
+        """
+        from bioeval.showing.rows import NumbersOfDataset, nodes_of
+
+        results = [node.dataset for node in nodes_of(tree)]
+        rates = []
+        for dataset in results:
+            for name in NumbersOfDataset(dataset, curves=False).names:
+                about = dataset[name].attrs
+                is_far = about.get("measure", name) == "far"
+                # It says how good a system is, and can be better or worse, unlike counts.
+                is_rate = "direction" in about and about.get("detail") != "data"
+                if is_rate and (at_given_thresholds or not is_far):
+                    rates.append(dataset[name])
+        self.require_defined(rates, [scores], protocol, results)
+
     # -------------------------------------------------------------------------- output
 
     def remark(self, *lines: str) -> None:
@@ -278,8 +340,7 @@ class Run:
         self.refuse_outside(results.values() if isinstance(results, dict) else filter(None, [tree]))
 
         def fill(folder: Path) -> None:
-            write_results(folder, tree, table(detail="all"))
-            write_csv(folder, data.tables(), records)
+            write_files(folder, tree, table(detail="all"), data.tables(), records)
             if draw is not None and self.formats:
                 draw(folder)
             elif self.formats and tree is not None:

@@ -94,16 +94,15 @@ def _fields(section: CardSection, layout: str, wrap: _Wrap) -> list[str]:
         is_explained = any(choice.says for choice in field.choices.values())
         is_dropped = value is None and key in section.only_one_of or key in section.unused
         if not (is_explained or is_dropped) and layout in field.layouts:
-            lines += wrap(_field_in_words(section, field, value), key, 2)
+            lines += wrap(_field_in_words(section, key, field), key, 2)
     return lines
 
 
-def _field_in_words(section: CardSection, field: Field, value: object) -> str:
-    if field.only_if is not None:
+def _field_in_words(section: CardSection, key: str, field: Field) -> str:
+    value = section[key]
+    if field.only_if is not None and not section.has_effect(key):
         name, word = field.only_if
-        stated = section[name]
-        if word != stated and not (isinstance(stated, tuple) and word in stated):
-            return f'not used here (only with {name} = "{word}")'
+        return f'not used here (only with {name} = "{word}")'
     if value is None:
         return f"not fixed: {in_lecture_words(field.doc)}"
     choice = field.choice(value)

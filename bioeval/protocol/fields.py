@@ -248,6 +248,15 @@ class CardSection:
         """The fields without effect, given the values of the other fields."""
         return ()
 
+    def has_effect(self, name: str) -> bool:
+        """Whether the other fields have the word without which a field has no effect."""
+        only_if = self.fields()[name].only_if
+        if only_if is None:
+            return True
+        other_name, word = only_if
+        value = self[other_name]
+        return word in value if isinstance(value, tuple) else word == value
+
     def __getitem__(self, name: str) -> Any:
         if name not in self.fields():
             raise KeyError(name)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import DataError, counted, wrapped
+from bioeval.base.errors import DataError, counted
 from bioeval.cli.arguments import COUNTS, NUMBERS, at_least
 from bioeval.cli.command import in_options, option, option_group
 from bioeval.cli.console import put, show_json, terminal_width
@@ -78,10 +79,16 @@ def _listing() -> str:
     width = max(map(len, SYSTEMS)) + 2
     lines = ["faces  400 images of 40 people, 64 x 64 grey (Database of Faces, 1992 to 1994)", ""]
     for system, words in SYSTEMS.items():
-        lines += wrapped(f"  {system:<{width}}{words}", terminal_width(), hang=width + 2)
+        lines += _wrapped(f"  {system:<{width}}{words}", width + 2)
     lines += ["", "bioeval example faces --system eigenfaces --out faces-1991.npz"]
     lines += ["bioeval example faces --system deep --out faces-2017.npz"]
     return "\n".join(lines) + "\n"
+
+
+def _wrapped(text: str, hang: int) -> list[str]:
+    """Return text as lines that fit the terminal; `hang` columns indent all but the first."""
+    words: Any = {"break_long_words": False, "break_on_hyphens": False}
+    return textwrap.wrap(text, terminal_width(), subsequent_indent=" " * hang, **words)
 
 
 #: Numbers that the people of a seed have to themselves, and seeds whose people differ.
@@ -224,9 +231,9 @@ def _formats() -> str:
     for word, form in FORMATS.items():
         written = [WRITTEN[x][0] for x in form.suffixes if x in WRITTEN]
         addition = f"; written: {written[0]}" if written else ""
-        lines += wrapped(f"{word:<{width}}{form.holds}{addition}", terminal_width(), hang=width)
+        lines += _wrapped(f"{word:<{width}}{form.holds}{addition}", width)
     for word, rows in PRESETS.items():
         forms = "; ".join(rows) or "pairs of images of LFW, with --trials"
         text = f"{word:<{width}}lists without a header: {forms}"
-        lines += wrapped(text, terminal_width(), hang=width)
+        lines += _wrapped(text, width)
     return "\n".join(lines) + "\n"

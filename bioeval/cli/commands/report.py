@@ -14,7 +14,6 @@ from bioeval.cli.command import in_options, option, option_group
 from bioeval.cli.commands.threshold import fail_if_refuted
 from bioeval.cli.shared import ASSURE, EVALUATED, rates, shared
 from bioeval.cli.signatures import option_of
-from bioeval.cli.undefined import require_rates
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -211,7 +210,7 @@ def _evaluated(
         run.stages("counting")
         settings = {**options, "interval": limits, "extra_thresholds": extra_thresholds}
         tree = evaluate(scores, **settings)
-        require_rates(tree, scores, protocol, "thresholds" in options)
+        run.require_rates(tree, scores, protocol, "thresholds" in options)
         return tree
 
     tree = evaluated([] if threshold is None else [threshold])

@@ -20,7 +20,6 @@ from bioeval.cli.arguments import (
 from bioeval.cli.command import F, in_options, option
 from bioeval.cli.shared import DATA, shared
 from bioeval.cli.signatures import option_of
-from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
     from bioeval.cli.running import Run
@@ -141,7 +140,7 @@ def gallery_size_command(run: Run, data: str, second: str | None = None, **optio
 
     scores = run.read(data, second)
     dataset = gallery_size(scores, **options)
-    require_defined([dataset["cms"]], [scores])
+    run.require_defined([dataset["cms"]], [scores])
     run.finish(dataset)
 
 
@@ -197,7 +196,7 @@ def gom_command(
     for file, name in zip(systems, run.names(systems), strict=True):
         scores = run.read(file, name=name)
         dataset = gom(scores, scaled=not as_given, interval=limits, **options)
-        require_defined([dataset["mean_ap"]], [scores], options["convention"], [dataset])
+        run.require_defined([dataset["mean_ap"]], [scores], options["convention"], [dataset])
         results[name] = dataset
     run.finish(results)
 

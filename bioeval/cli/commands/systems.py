@@ -14,7 +14,6 @@ from bioeval.cli.arguments import ENTRIES, joined_entries
 from bioeval.cli.command import option
 from bioeval.cli.shared import rates, shared
 from bioeval.cli.signatures import option_of
-from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,7 +57,7 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     comparison = compare(systems, interval=limits, **options)
     protocol = options.get("protocol", "auto")
     values = [comparison[x] for x in comparison if f"{x}_difference" in comparison]
-    require_defined(values, (read() for read in systems.values()), protocol)
+    run.require_defined(values, (read() for read in systems.values()), protocol)
     evaluated: Mapping[str, xr.DataTree] = {}
     if run.formats:
         evaluated = {name: evaluate(read(), protocol) for name, read in systems.items()}
@@ -146,7 +145,7 @@ def fuse_command(
         )
     run.stages("counting")
     datasets = {name: verification(scores, **options) for name, scores in by_name.items()}
-    require_defined([ds["eer"] for ds in datasets.values()], by_name.values())
+    run.require_defined([ds["eer"] for ds in datasets.values()], by_name.values())
     if run.save_to is not None:
         run.stages(f"writing {run.save_to}")
         save(by_name["fused"], run.save_to)

@@ -13,7 +13,6 @@ from bioeval.cli.arguments import RATE, SCORE, TARGET
 from bioeval.cli.command import option
 from bioeval.cli.shared import ASSURE, DATA, shared
 from bioeval.cli.signatures import option_of
-from bioeval.cli.undefined import require_defined
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -90,7 +89,7 @@ def threshold_command(
             test = run.read(file)
         judged = judge_threshold(train, test, target, interval=run.interval_for(test, None))
         of_test = judged.sel(part="test")
-        require_defined([of_test["far"], of_test["frr"]], [test])
+        run.require_defined([of_test["far"], of_test["frr"]], [test])
         run.finish(judged)
     elif "promise" in options:
         from bioeval.studies.assurance import check_promise
@@ -114,7 +113,7 @@ def threshold_command(
         scores = run.read(data, second)
         study = study_threshold(scores, target, interval=limits, random_state=seed, **options)
         on_all = study["rates"].to_dataset().sel(part="all")
-        require_defined([on_all["far"], on_all["frr"]], [scores], results=[study.to_dataset()])
+        run.require_defined([on_all["far"], on_all["frr"]], [scores], results=[study.to_dataset()])
         _finish_with_curves(run, study, scores, options)
 
 
