@@ -266,11 +266,7 @@ _WIDER = {"bfloat16": np.float32, "float": np.float32, "int": np.int8, "uint": n
 def as_numpy(values: Any, name: str) -> Any:
     """Return an array of another library as a NumPy array; other values unchanged.
 
-    Raises
-    ------
-    DataError
-        If the array is sparse, or cannot be read; the message says its type, dtype
-        and shape, and what to do.
+    Raise :class:`DataError` if the array is sparse, or cannot be read.
     """
     if isinstance(values, np.ndarray):
         return widened(values)
@@ -326,16 +322,9 @@ def widened(array: np.ndarray) -> np.ndarray:
 
 
 def joined(values: Any, name: str, dimensions: int) -> Any:
-    """Return a list of batches as one array; any other value unchanged.
+    """Return a list of batches with this number of `dimensions` as one array; others unchanged.
 
-    Parameters
-    ----------
-    values
-        A list or tuple of arrays, each with this number of `dimensions`.
-    name : str
-        The name of the argument, for messages.
-    dimensions : int
-        2 for embeddings, scores or masks, whose rows have one width; 1 for scores of pairs.
+    Embeddings, scores and masks have 2, and rows of one width; scores of pairs have 1.
     """
     if not isinstance(values, list | tuple) or not values:
         return values

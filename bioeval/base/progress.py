@@ -72,18 +72,16 @@ def is_shown() -> bool:
     return _SHOW.get() is not None
 
 
-def rows_reported(passes: int = 1) -> contextlib.AbstractContextManager[None]:
+@contextlib.contextmanager
+def rows_reported(passes: int = 1, *, to: Tell | None = _outside) -> Iterator[None]:
     """Call the option `progress` with the rows that a public call counts in several passes.
 
-    Rows that are counted by other public calls inside are not reported.
+    Rows that are counted by other public calls inside are not reported. With `to`, call it instead
+    with all rows that are counted inside; None for no report.
     """
-    progress = OPTIONS["progress"] if _TELL.get() is _outside else None
-    return rows_reported_to(progress or None, passes)
-
-
-@contextlib.contextmanager
-def rows_reported_to(progress: Tell | None, passes: int = 1) -> Iterator[None]:
-    """Call `progress`, if given, with the rows that are counted inside, in several passes."""
+    progress = to
+    if to is _outside:
+        progress = (OPTIONS["progress"] or None) if _TELL.get() is _outside else None
     before = 0  # rows of the passes that have ended
 
     def tell_of_all_passes(done: int, total: int) -> None:

@@ -18,10 +18,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
-
-if TYPE_CHECKING:
-    import click
+from typing import Any, NoReturn
 
 # 1 is for verdicts alone, which scripts ask for; 70 is EX_SOFTWARE of sysexits.h.
 DONE, WRONG, FAILED, INTERRUPTED, BROKEN_PIPE = 0, 2, 70, 130, 141
@@ -37,15 +34,13 @@ _MACHINE = {
 }
 
 
-def main(args: Sequence[str] | None = None, *, command: click.Command | None = None) -> int:
+def main(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; an error is one line on standard error.
 
     Parameters
     ----------
     args : sequence of str, optional
         The arguments; those of the process by default.
-    command : click.Command, optional
-        Another program with the same exit codes and errors, in place of ``bioeval``.
     """
     before: Any = None
     if args is None:
@@ -63,7 +58,7 @@ def main(args: Sequence[str] | None = None, *, command: click.Command | None = N
         if threading.current_thread() is threading.main_thread():
             before = signal.signal(signal.SIGTERM, _terminate)
         with _escaped():
-            return _run(args, command)
+            return _run(args)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
     except OSError as error:
@@ -88,7 +83,7 @@ def _escaped() -> Iterator[None]:
                 out.reconfigure(errors="strict")
 
 
-def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
+def _run(args: Sequence[str] | None) -> int:
     import click
 
     from bioeval.base.environment import overwritten, require_usable
@@ -106,12 +101,10 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
 
     try:
         require_usable()
-        program = root if command is None else command
-        name = "bioeval" if command is None else command.name
         with warnings.catch_warnings():
             # The table and the page say it, with the options of the command.
             warnings.filterwarnings("ignore", category=MessageWarning)
-            code = program.main(args=args, prog_name=name, standalone_mode=False)
+            code = root.main(args=args, prog_name="bioeval", standalone_mode=False)
         flush()
         if isinstance(code, int):
             return code

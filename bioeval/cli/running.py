@@ -166,13 +166,6 @@ class Run:
             raise click.UsageError("--fusion has no effect; it needs --templates multi")
         return scores, scores  # a claim is one comparison
 
-    def take_use(self) -> dict[str, Any]:
-        """Return and forget the use of a system, unless it makes claims, which have one score."""
-        if {"attempts", "enrol"} & self.use.keys():
-            return {}
-        use, self.use = self.use, {}
-        return use
-
     def system_name(self, file: str, name: str | None = None) -> str:
         """Return the name of a system: `name`, or else the names of file and chosen array."""
         columns = self.reading.get("columns", {})

@@ -22,8 +22,7 @@ from bioeval.counting.sorted_scores import SortedScores
 from bioeval.counting.threshold_rules import PointsWanted
 from bioeval.counting.ties import tied_ahead
 from bioeval.counting.verification import Use, Verified, count_searches
-from bioeval.protocol.fields import ImpostorProbes, Ties
-from bioeval.protocol.tasks import Search
+from bioeval.protocol.tasks import ImpostorProbes, Search, Ties
 from bioeval.scores.distances import scored
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople

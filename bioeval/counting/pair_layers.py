@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from bioeval.base.progress import report, rows_reported_to
+from bioeval.base.progress import report, rows_reported
 from bioeval.counting.grids import guide_to, indices_among
 from bioeval.counting.parts import Parts, RowParts, TileParts, parts_of
 from bioeval.counting.people import GenuineAttempts
@@ -149,7 +149,7 @@ def count_layers(
             assert isinstance(rows, RowParts)
             rows.take_mates(parts.mates)  # a few tiles have all mates, as in verification
             parts = rows
-    with rows_reported_to(report):  # the stage that counts the rows reports them
+    with rows_reported(to=report):  # the stage that counts the rows reports them
         (has_failed,) = reduce(parts, _CountLayers(people, fused, thresholds, sinks))
     person_of_probe = people.of_code[scores.codes.probe]
     return GenuineAttempts.from_mates(parts.mates, person_of_probe, fused), has_failed

@@ -17,8 +17,7 @@ from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.ties import place_weights
 from bioeval.kernels import identification as kernel
-from bioeval.protocol.fields import ImpostorProbes, RankUnit, Ties
-from bioeval.protocol.tasks import Search
+from bioeval.protocol.tasks import ImpostorProbes, RankUnit, Search, Ties
 from bioeval.scores.blocks import Block
 from bioeval.scores.distances import order_of, scored
 from bioeval.scores.matrix import Scores, require_all_scores, require_subjects, require_templates

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.counting.searches import Searches
 from bioeval.counting.ties import tied_ahead
-from bioeval.protocol.fields import Ties
+from bioeval.protocol.tasks import Ties
 from bioeval.scores.blocks import Block, Mates
 from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import blocks_of

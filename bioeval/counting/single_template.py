@@ -17,7 +17,7 @@ from bioeval.counting.thresholds import CurveThresholds, to_internal
 from bioeval.counting.ties import ENDS
 from bioeval.kernels import single_template as kernel
 from bioeval.kernels.single_template import Chances, Grid, within_chances
-from bioeval.protocol.fields import Ties
+from bioeval.protocol.tasks import Ties
 from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import are_enrolled, people_of_probes

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from bioeval.protocol.fields import PlainTies, Ties
+from bioeval.protocol.tasks import PlainTies, Ties
 
 #: The two orders of equal scores between which the numbers of all orders are.
 ENDS: tuple[PlainTies, PlainTies] = ("pessimistic", "optimistic")

@@ -8,49 +8,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from bioeval.base.errors import CardError
-
-#: Which probes make impostor attempts in open-set identification.
-ImpostorProbes = Literal["auto", "unenrolled", "leave-subject-out", "both"]
-
-#: Whether a candidate list has templates or subjects.
-RankUnit = Literal["template", "subject"]
-#: Which templates of the gallery are enrolled.
-EnrolledTemplates = Literal["all", "single"]
-
-#: The rank of an entry exactly as close as the mate.
-PlainTies = Literal["pessimistic", "optimistic", "stable"]
-#: The same, also with counts that may hold fractions.
-Ties = Literal[PlainTies, "expected"]
-
-#: Probes without a mate, in closed-set identification.
-Unmated = Literal["auto", "raise", "skip"]
-
-#: Entries that a query does not see.
-Removed = Literal["same-id-same-camera", "same-camera", "none"]
-#: The treatment of junk.
-Junk = Literal["keep", "remove"]
-
-#: Entries that a query does not see, for average precision and INP.
-RemovedForAp = Literal["as-above", "same-id-same-camera", "none"]
-#: The matches that the CMC counts.
-Cmc = Literal["first-match", "allshots", "single-gallery-shot", "identity-dedup"]
-
-#: The treatment of a query without a match.
-Unmatched = Literal["skip", "zero"]
-#: The form of average precision.
-ApForm = Literal["sum", "trapezoid", "tied-once"]
-
-#: The divisor of the average precision of a cut list.
-RankKOver = Literal["positives", "smaller", "found"]
-#: The divisor of the precision at a rank.
-PrecisionOver = Literal["rank", "smaller"]
-
-#: The text of GOM's paper, or the program behind its figures.
-GomVariant = Literal["paper", "reference"]
-
 
 SQUARE = "all-against-all"
 RECTANGULAR = "probe-against-gallery"
@@ -296,18 +256,6 @@ def read_file(path: str) -> str:
         return raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise CardError(f"{path} is not a text in UTF-8 ({error.reason})") from error
-
-
-def read_toml(text: str, where: str) -> dict[str, object]:
-    """Return the values of a TOML text; `where` names it in the error message."""
-    import tomllib  # imported where a card is read, like other slow imports of this file
-
-    try:
-        return tomllib.loads(text)
-    except RecursionError:
-        raise CardError(f"{where}: not valid TOML: brackets are nested too deeply") from None
-    except ValueError as error:
-        raise CardError(f"{where}: not valid TOML: {error}") from error
 
 
 def write_toml(value: object) -> str:

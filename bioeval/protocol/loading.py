@@ -23,7 +23,6 @@ from bioeval.protocol.fields import (
     in_lecture_words,
     matches_choice,
     read_file,
-    read_toml,
     shorten,
 )
 from bioeval.protocol.tasks import Retrieval
@@ -54,7 +53,15 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
 
     Errors state `where`, the section, the value, and the expected value.
     """
-    card = replace(_decoded(read_toml(text.replace("\r\n", "\n"), where), where), path=path)
+    import tomllib  # slow to import, and seldom needed
+
+    try:
+        tables = tomllib.loads(text.replace("\r\n", "\n"))
+    except RecursionError:
+        raise CardError(f"{where}: not valid TOML: brackets are nested too deeply") from None
+    except ValueError as error:
+        raise CardError(f"{where}: not valid TOML: {error}") from error
+    card = replace(_decoded(tables, where), path=path)
     mark_checked(card)
     return card
 

@@ -25,7 +25,7 @@ from bioeval.counting.thresholds import (
     to_user,
 )
 from bioeval.counting.ties import ENDS
-from bioeval.protocol.fields import ImpostorProbes, Ties, Unmated
+from bioeval.protocol.tasks import ImpostorProbes, Ties, Unmated
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Scalars, Variables, dataset, in_units, rate, variables_over
 from bioeval.results.support import (

@@ -13,7 +13,7 @@ from bioeval.base.errors import Message, message_attrs, messages_of
 from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.thresholds import to_internal
 from bioeval.counting.ties import ENDS
-from bioeval.protocol.fields import ImpostorProbes, PlainTies
+from bioeval.protocol.tasks import ImpostorProbes, PlainTies
 from bioeval.results.variables import RANKS, SUPPORTED
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import ComparedPeople

@@ -20,7 +20,7 @@ from bioeval.counting.operating_points import Attempts
 from bioeval.counting.searches import Searches
 from bioeval.counting.searches_without import LeftOut
 from bioeval.counting.ties import place_weights
-from bioeval.protocol.fields import ImpostorProbes, Ties
+from bioeval.protocol.tasks import ImpostorProbes, Ties
 from bioeval.results.support import independent_trials, searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets

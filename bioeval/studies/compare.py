@@ -43,15 +43,14 @@ from bioeval.base.errors import (
     messages_of,
     received,
 )
-from bioeval.base.progress import reporter, rows_reported, rows_reported_to
+from bioeval.base.progress import reporter, rows_reported
 from bioeval.counting.searches import Searches, Searching
 from bioeval.counting.searches_without import LeftOut
 from bioeval.counting.threshold_rules import PointsWanted, Rule
 from bioeval.counting.thresholds import FAR_TARGETS, check_targets, to_internal
 from bioeval.counting.verification import Verified, count
-from bioeval.protocol.fields import ImpostorProbes, RankUnit, Ties
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.protocol.tasks import OpenSet
+from bioeval.protocol.tasks import ImpostorProbes, OpenSet, RankUnit, Ties
 from bioeval.results.dataset import dataset
 from bioeval.results.identification import QueryMean, QueryMeasures
 from bioeval.results.measure import Measure
@@ -617,7 +616,7 @@ def _measure_all(
                 if not is_complete:
                     continue
                 messages += Provenance.from_scores(scores).notes
-                with rows_reported_to(reporter()):
+                with rows_reported(to=reporter()):
                     if rules is not None:
                         of_system = by_queries(scores, rules, wanted, interval)
                     else:
@@ -1079,7 +1078,7 @@ def _measured_searches(
     else:
         population = NEW_PEOPLE
         is_used = np.append(True, is_person)  # columns without a distractor are not used
-        with rows_reported_to(None):
+        with rows_reported(to=None):
             without_each = LeftOut.from_searches(
                 searches, scores, search.ties, ranks=ranks[-1], units=units
             )
@@ -1205,7 +1204,7 @@ def by_queries(
             people = np.flatnonzero(is_in_role & ~no_person)
             group_of_code[people] = np.arange(len(people)) % groups
         short_rules = replace(rules, max_rank=min(rules.max_rank, max(ranks)))
-        with rows_reported_to(None):
+        with rows_reported(to=None):
             values = means_without_groups(
                 scores, short_rules, group_of_code, means_of, [*means.values()]
             )

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_list
 from bioeval.base.errors import BioevalError, CardError, Message
-from bioeval.base.progress import reporter, rows_reported, rows_reported_to
+from bioeval.base.progress import reporter, rows_reported
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import available, load
 from bioeval.results.attributes import about_attrs
@@ -98,7 +98,7 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
             of_card: dict[str, Any] = {}
             try:
                 if not reason:
-                    with rows_reported_to(None):
+                    with rows_reported(to=None):
                         of_card, notes = _measured(scores, card)
                     messages |= dict.fromkeys(notes)
             except BioevalError as error:

@@ -17,7 +17,7 @@ from bioeval import partition
 from bioeval.base.arguments import chosen_task, require_array, require_choice
 from bioeval.base.errors import DataError, Message, ProtocolError, received
 from bioeval.base.kinds import Kind
-from bioeval.base.progress import report_rows, reporter, rows_reported, rows_reported_to
+from bioeval.base.progress import report_rows, reporter, rows_reported
 from bioeval.counting.folds import FoldAttempts, Subset
 from bioeval.counting.masks import (
     MaskedParts,
@@ -48,8 +48,7 @@ from bioeval.counting.thresholds import (
 )
 from bioeval.counting.verification import Use
 from bioeval.partition.base import LabelCodes, SplitterLike, as_splitter, record_of
-from bioeval.protocol.fields import ImpostorProbes, PlainTies, RankUnit
-from bioeval.protocol.tasks import OpenSet
+from bioeval.protocol.tasks import ImpostorProbes, OpenSet, PlainTies, RankUnit
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import FIRST, Variables, dataset, rates_of, variables_over
 from bioeval.results.support import (
@@ -657,7 +656,7 @@ def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[N
     for i in together:
         numbers[i].append(_count_together(system, tasks[i]))
     tell = reporter()
-    with rows_reported_to(None):  # progress counts folds, and not the rows that they read
+    with rows_reported(to=None):  # progress counts folds, and not the rows that they read
         if matrix is not None:
             for run in batches(shape, places[0]):
                 train, test = (MaskedParts(matrix, x[run]) for x in places)
@@ -699,7 +698,7 @@ def _count_together(system: FoldedSystem, options: FoldOptions) -> Numbers:
     passes = range(0, len(divisions), at_once)
     counted: list[Numbers] = []
     tell, rows = reporter(), system.scores.shape[0]
-    with rows_reported_to(tell, passes=2 * len(passes)):
+    with rows_reported(to=tell, passes=2 * len(passes)):
         for first in passes:
             folds, parts = zip(*divisions[first : first + at_once], strict=True)
             folds_of_sides = [(x[sides.sample_of_row], x[sides.sample_of_column]) for x in folds]
@@ -714,7 +713,7 @@ def _count_together(system: FoldedSystem, options: FoldOptions) -> Numbers:
     if options.far_targets is None or counting.few:
         return joined(counted)
     points = []
-    with rows_reported_to(None):
+    with rows_reported(to=None):
         for done, split in enumerate(plan.splits.values(), start=1):
             test = SelectedParts([system.parts(split)[1]], system.about)
             attempts, _ = test.attempts(options.fused(system.kind), options.wanted)

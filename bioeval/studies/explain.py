@@ -27,9 +27,8 @@ from bioeval.counting.threshold_rules import ChosenThreshold, Rule
 from bioeval.counting.thresholds import is_accepted, to_user
 from bioeval.counting.ties import place_weights
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.fields import Ties
 from bioeval.protocol.loading import for_layout
-from bioeval.protocol.tasks import OpenSet
+from bioeval.protocol.tasks import OpenSet, Ties
 from bioeval.results.attributes import about_attrs
 from bioeval.scores.arrays import Mask
 from bioeval.scores.attempts import excluded

@@ -29,8 +29,7 @@ from bioeval.counting.thresholds import (
     require_values,
     to_user,
 )
-from bioeval.protocol.fields import ImpostorProbes, Ties
-from bioeval.protocol.tasks import OpenSet
+from bioeval.protocol.tasks import ImpostorProbes, OpenSet, Ties
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import dataset, rate
 from bioeval.results.identification import ranks_to_report

@@ -25,7 +25,7 @@ from bioeval.base.errors import (
     messages_of,
 )
 from bioeval.base.options import require_memory
-from bioeval.base.progress import Tell, reporter, rows_reported, rows_reported_to
+from bioeval.base.progress import Tell, reporter, rows_reported
 from bioeval.counting.masks import (
     MaskedParts,
     PartsOfScores,
@@ -41,10 +41,9 @@ from bioeval.counting.thresholds import is_supported, to_user, with_rare_targets
 from bioeval.counting.verification import Use
 from bioeval.partition.base import ListedParts, SplitterLike, as_splitter, record_of
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.fields import ImpostorProbes, PlainTies
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.protocol.tasks import ClosedSet, ImpostorProbes, OpenSet, PlainTies
 from bioeval.results.attributes import about_attrs, tree_of
 from bioeval.results.dataset import Scalars, Stack, dataset, in_order, in_units
 from bioeval.results.support import (
@@ -945,7 +944,7 @@ def numbers_of_parts(
     if are_places and not curves:
         try:
             tasks = tasks_of_part(selections[0])
-            with rows_reported_to(None):
+            with rows_reported(to=None):
                 numbers = TasksInParts(tasks, scores, selections).numbers(tell)
         except BioevalError:
             numbers = None  # the part itself raises the error again, with its number
@@ -955,7 +954,7 @@ def numbers_of_parts(
     # Other parts are evaluated one by one.
     stacks: dict[str, Stack] = {}
     cards: list[Protocol] = []
-    with rows_reported_to(None):
+    with rows_reported(to=None):
         for part, selection in enumerate(selections):
             try:
                 tasks = tasks_of_part(selection)

@@ -37,8 +37,7 @@ from bioeval.counting.threshold_rules import (
 )
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import verify
-from bioeval.protocol.fields import RankUnit
-from bioeval.protocol.tasks import OpenSet
+from bioeval.protocol.tasks import OpenSet, RankUnit
 from bioeval.results.attributes import STUDY_PARTS, THRESHOLD_STUDY, about_attrs, tree_of
 from bioeval.results.dataset import Variables, dataset, threshold_with_next, variables_over
 from bioeval.results.support import (

@@ -20,8 +20,16 @@ from bioeval.counting.thresholds import (
     require_values,
     to_user,
 )
-from bioeval.protocol.fields import EnrolledTemplates, ImpostorProbes, RankUnit, Ties, Unmated
-from bioeval.protocol.tasks import ClosedSet, OpenSet, Search
+from bioeval.protocol.tasks import (
+    ClosedSet,
+    EnrolledTemplates,
+    ImpostorProbes,
+    OpenSet,
+    RankUnit,
+    Search,
+    Ties,
+    Unmated,
+)
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Scalars, dataset, variables_over
 from bioeval.results.identification import (

@@ -17,7 +17,7 @@ from bioeval.counting.thresholds import (
     curve_thresholds,
 )
 from bioeval.protocol.card import Protocol, Report
-from bioeval.protocol.fields import ImpostorProbes
+from bioeval.protocol.tasks import ImpostorProbes
 from bioeval.stats.options import IntervalMethod
 
 

@@ -21,9 +21,8 @@ from bioeval.counting.thresholds import (
 )
 from bioeval.counting.verification import Use, count, count_searches
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.fields import RankUnit
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.protocol.tasks import ClosedSet, OpenSet, Verification
+from bioeval.protocol.tasks import ClosedSet, OpenSet, RankUnit
 from bioeval.results.identification import open_set_distances
 from bioeval.results.variables import RANKS, best_values
 from bioeval.scores.matrix import Scores
@@ -108,46 +107,39 @@ class CardTasks:
         )
         self.verifying: dict[str, VerificationTask] = {}
         if card.verification is not None and self._supports("verification"):
-            self._add_verification(card.verification)
+            claims = None
+            if (sampling := card.claims) is not None:
+                from bioeval.partition.claims import ClaimSampler
+
+                claims = ClaimSampler(sampling.per_probe, sampling.genuine, sampling.seed)
+            may_fuse = scores.layout != "pairs" and knows_people(scores)
+            for templates in card.verification.templates:
+                if automatic and templates == "multi" and not may_fuse:
+                    continue  # a mask alone does not say which templates belong together
+                name = scores.claims_name if templates == "single" else ""
+                self.verifying[f"verification/{name or templates}"] = VerificationTask(
+                    scores,
+                    Use(templates, card.verification.fusion),
+                    wanted=self.wanted,
+                    thresholds=self.curve,
+                    claims=claims,
+                    about=self.about,
+                )
         self.searching: dict[str, OpenSet | ClosedSet] = {}
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
-            if task is not None and self._supports(name):
-                self._add_search(name, task)
-
-    def _add_search(self, name: str, task: OpenSet | ClosedSet) -> None:
-        scores, options = self.scores, self.options
-        if options.max_rank is None:
-            section = f"protocol {self.card.name}: [{name}] max_rank"
-            check_max_rank(task.max_rank, scores.shape[-1], section)
-        else:
-            check_max_rank(options.max_rank, scores.shape[-1])
-            task = replace(task, max_rank=options.max_rank)
-        if isinstance(task, OpenSet):
-            require_values(scores, "open-set identification")
-            if options.impostors is not None and task.impostors == "auto":
-                task = replace(task, impostors=options.impostors)
-        self.searching[name] = task.of_kind(scores.kind)
-
-    def _add_verification(self, task: Verification) -> None:
-        scores = self.scores
-        claims = None
-        if (sampling := self.card.claims) is not None:
-            from bioeval.partition.claims import ClaimSampler
-
-            claims = ClaimSampler(sampling.per_probe, sampling.genuine, sampling.seed)
-        may_fuse = scores.layout != "pairs" and knows_people(scores)
-        for templates in task.templates:
-            if self.automatic and templates == "multi" and not may_fuse:
-                continue  # a mask alone does not say which templates belong together
-            name = scores.claims_name if templates == "single" else ""
-            self.verifying[f"verification/{name or templates}"] = VerificationTask(
-                scores,
-                Use(templates, task.fusion),
-                wanted=self.wanted,
-                thresholds=self.curve,
-                claims=claims,
-                about=self.about,
-            )
+            if task is None or not self._supports(name):
+                continue
+            if options.max_rank is None:
+                section = f"protocol {card.name}: [{name}] max_rank"
+                check_max_rank(task.max_rank, scores.shape[-1], section)
+            else:
+                check_max_rank(options.max_rank, scores.shape[-1])
+                task = replace(task, max_rank=options.max_rank)
+            if isinstance(task, OpenSet):
+                require_values(scores, "open-set identification")
+                if options.impostors is not None and task.impostors == "auto":
+                    task = replace(task, impostors=options.impostors)
+            self.searching[name] = task.of_kind(scores.kind)
 
     def _supports(self, task: str) -> bool:
         if not self.automatic:

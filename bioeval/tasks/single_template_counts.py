@@ -22,8 +22,7 @@ from bioeval.counting.single_template import (
 )
 from bioeval.counting.thresholds import CurveThresholds
 from bioeval.counting.ties import ENDS
-from bioeval.protocol.fields import ImpostorProbes, PlainTies, Unmated
-from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.protocol.tasks import ClosedSet, ImpostorProbes, OpenSet, PlainTies, Unmated
 from bioeval.results.dataset import Scalars, rate
 from bioeval.results.identification import (
     CMS_WORDS,

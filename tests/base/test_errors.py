@@ -3,27 +3,13 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
+import xarray as xr
 from named_arguments import raises_about
-from optional import optional_import
 
 import bioeval as be
-from bioeval.base.errors import backquoted, bad_choice, enumerated, received
-
-
-@pytest.mark.parametrize(
-    ("argument", "said"),
-    [
-        (("max_rank",), "`max_rank`"),
-        (("nan", "reject"), '`nan="reject"`'),
-        (("train", 0.5), "`train=0.5`"),
-        (("columns.scores", "D"), '`columns={"scores": "D"}`'),
-        (("columns.scores",), '`columns={"scores": ...}`'),
-        (("lists.first_index", 0), '`lists={"first_index": 0}`'),
-    ],
-)
-def test_an_argument_is_in_backquotes(argument, said):
-    assert backquoted(*argument) == said
+from bioeval.base.errors import bad_choice, enumerated, received
 
 
 def test_texts_that_are_made_elsewhere():
@@ -95,17 +81,12 @@ def test_values_in_one_line():
     assert received("a\nb") == r"'a\nb'"
 
 
-@pytest.mark.parametrize("library", ["pandas", "xarray"])
-def test_tables_in_one_line(scores, library):
-    table = np.ones((40, 3))
-    if library == "xarray":
-        value = optional_import("xarray").DataArray(table)
-    else:
-        value = optional_import(library).DataFrame(table)
-    text = received(value)
+@pytest.mark.parametrize("table", [pd.DataFrame(np.ones((40, 3))), xr.DataArray(np.ones((40, 3)))])
+def test_tables_in_one_line(scores, table):
+    text = received(table)
     assert "\n" not in text and "shape (40, 3)" in text and len(text) < 100
     with raises_about(be.DataError, "quantile"):
-        be.zoo(scores, quantile=value)
+        be.zoo(scores, quantile=table)
 
 
 @pytest.mark.parametrize("value", [b"0.1", bytearray(b"0.1"), memoryview(b"0.1"), "0.1"])

@@ -20,10 +20,6 @@ def test_contexts_are_nested_and_restored():
         with be.set_options(threads=None):
             assert OPTIONS["threads"] is None
     assert before == OPTIONS
-
-
-def test_an_exception_restores_them():
-    before = dict(OPTIONS)
     with pytest.raises(ZeroDivisionError), be.set_options(threads=1, progress=False):
         raise ZeroDivisionError
     assert before == OPTIONS

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 import bioeval as be
@@ -64,18 +63,6 @@ def test_a_link_stays_a_link(name):
         be.save(be.Scores.from_pairs([1.0, 2.0], [1, 0]), name)
     assert Path(name).is_symlink() and Path("place", name).exists()
     assert not [x for x in (*os.listdir(), *os.listdir("place")) if x.startswith(".")]
-
-
-@pytest.mark.parametrize("name", ["x.npz", "x.html"])
-def test_a_loop_of_links_is_an_error_of_ours(name):
-    Path(name).symlink_to("other")
-    Path("other").symlink_to(name)
-    message = f"{name}: is a loop of symbolic links; expected a name to write to"
-    with pytest.raises(be.DataError, match=message):
-        if name == "x.html":
-            be.report(3, name)
-        else:
-            be.save(be.Scores(np.eye(2), ["a", "b"]), name)
 
 
 @pytest.mark.parametrize("last", range(4))

@@ -16,7 +16,7 @@ from commands import COMMANDS, EXAMPLES, command_of, options_of
 import bioeval as be
 from bioeval.base.kinds import Kind
 from bioeval.cli.signatures import Argument, arguments_of
-from bioeval.protocol.fields import Ties
+from bioeval.protocol.tasks import Ties
 
 #: What has no arguments of scores or results.
 OTHERS = ("Protocol", "Measure", "eer_scorer", "set_options")

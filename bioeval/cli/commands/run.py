@@ -182,7 +182,7 @@ def run_command(
         raise click.UsageError("--min-dcf needs every impostor score; leave out --no-auc")
     if run.page is not None:  # all tasks share their thresholds there
         options["extra_thresholds"] = ()
-    card_options = _take_card_options(options, run.settings["random_state"]) | run.take_use()
+    card_options = _take_card_options(run, options)
     as_read, scores = run.read_system(data, second)
     divided = _with_gallery(protocol, scores, card_options)
     if divided is not scores:
@@ -291,14 +291,21 @@ _FIELDS = {
 }
 
 
-def _take_card_options(options: dict[str, Any], seed: int) -> dict[str, Any]:
-    """Remove the options of the card from all options, and return them."""
+def _take_card_options(run: Run, options: dict[str, Any]) -> dict[str, Any]:
+    """Remove the options of the card from all options, and return them.
+
+    Templates and their fusion are options of the card unless the system makes claims, which have
+    one score.
+    """
     card_options = {name: options.pop(name) for name in _FIELDS if name in options}
     if not card_options["single_gallery"]:  # a flag
         del card_options["single_gallery"]
     source = click.get_current_context().get_parameter_source("random_state")
     if source is ParameterSource.COMMANDLINE:
-        card_options["seed"] = seed  # also of intervals
+        card_options["seed"] = run.settings["random_state"]  # also of intervals
+    if not {"attempts", "enrol"} & run.use.keys():
+        card_options |= run.use
+        run.use = {}
     return card_options
 
 

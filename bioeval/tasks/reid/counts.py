@@ -23,7 +23,7 @@ from bioeval.counting.searches import RankFacts
 from bioeval.counting.single_template import chances_of_shots
 from bioeval.counting.thresholds import to_user
 from bioeval.counting.ties import ENDS, place_weights, tied_ahead
-from bioeval.protocol.fields import ApForm, PrecisionOver, RankKOver, Ties
+from bioeval.protocol.tasks import ApForm, PrecisionOver, RankKOver, Ties
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Scalars, dataset, rate, variables_over
 from bioeval.results.identification import (
@@ -478,14 +478,12 @@ class ReidCounts:
             thresholds = to_user(self.thresholds, about.kind)
             coordinates["threshold"] = self._in_order_of_thresholds(thresholds)
         if self.per_query:
-            query, rank, weight = places_of_first_match(self.cmc_matches, rules.ties)
-            first_rank = np.bincount(query, rank * weight, minlength=len(removed_entries))
             numbers = {
                 of_query: measures.means[name].by_query
                 for name, of_query in OF_QUERY.items()
                 if name in measures.means
             }
-            numbers["first_match_rank"] = np.where(self.cmc_matches.counts > 0, first_rank, np.nan)
+            numbers["first_match_rank"] = self._first_match_rank()
             numbers["matches"] = self.matches.counts
             numbers["removed_entries"] = removed_entries
             numbers["identity"] = self.candidates.labels()
@@ -617,6 +615,13 @@ class ReidCounts:
         miss_rate = 1 - rate(hits, positives)
         following = following_scores(candidates.scores, thresholds)
         return all_beyond_scores(thresholds, false_rate, miss_rate, following)
+
+    def _first_match_rank(self) -> np.ndarray:
+        """Return the mean rank of the first match of each query; NaN without a match."""
+        matches = self.cmc_matches
+        query, rank, weight = places_of_first_match(matches, self.candidates.rules.ties)
+        first_rank = np.bincount(query, rank * weight, minlength=len(matches.counts))
+        return np.where(matches.counts > 0, first_rank, np.nan)
 
     def _in_order_of_thresholds(self, values: np.ndarray) -> np.ndarray:
         return values[..., ::-1] if self.candidates.scores.kind == "similarity" else values

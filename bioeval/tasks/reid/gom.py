@@ -15,17 +15,16 @@ import xarray as xr
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, Message, ProtocolError, counted
-from bioeval.base.progress import rows_reported, rows_reported_to
+from bioeval.base.progress import rows_reported
 from bioeval.counting.mate_ranks import MatchLists
 from bioeval.counting.order import float_of, ordinals_of
 from bioeval.counting.parts import parts_of
 from bioeval.counting.reduce import Extent, reduce
 from bioeval.counting.searches import check_max_rank
 from bioeval.counting.thresholds import check_thresholds, require_values, to_user
-from bioeval.protocol.fields import GomVariant, PlainTies, Ties
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.protocol.tasks import Gom
+from bioeval.protocol.tasks import Gom, GomVariant, PlainTies, Ties
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import dataset, rate
 from bioeval.results.identification import MatchCurve, QueryMean, QueryMeasures
@@ -487,7 +486,7 @@ def _per_threshold(
 
 def _ends(scores: Scores) -> tuple[float, float]:
     parts = parts_of(scores.replace(nan="exclude"), nearest=True, grouped=False)
-    with rows_reported_to(None):
+    with rows_reported(to=None):
         ((low, high, *_),) = reduce(parts, Extent())
     if not low < high:
         raise DataError(

@@ -20,7 +20,8 @@ from bioeval.counting.mate_ranks import MatchLists
 from bioeval.counting.searches import check_max_rank
 from bioeval.counting.thresholds import check_thresholds, require_values, to_internal
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.fields import (
+from bioeval.protocol.pairs import with_exclusions
+from bioeval.protocol.tasks import (
     ApForm,
     Cmc,
     Junk,
@@ -31,7 +32,6 @@ from bioeval.protocol.fields import (
     Ties,
     Unmatched,
 )
-from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import dataset, rate, variables_over
 from bioeval.results.identification import OF_MATCH, OF_QUERY, QueryMean, QueryMeasures
@@ -50,7 +50,6 @@ from bioeval.tasks.reid.counts import (
     cut_messages,
     interpolated_precision,
     match_sum,
-    places_of_first_match,
     ranked_curves,
     ranks_of,
     without_match,
@@ -214,12 +213,9 @@ class ListCounts(ReidCounts):
         ranks = np.arange(1, self.cmc_ranks + 1)
         coordinates = {"rank": ranks, "recall_level": RECALL_LEVELS}
         if self.per_query:
-            query, rank, _ = places_of_first_match(self.matches, "stable")
-            first_rank = np.full(len(self.matches.counts), np.nan)
-            first_rank[query] = rank
             of_queries = self._values_of_queries
             numbers = {"rank_k_average_precision": of_queries["rank_k_mean_ap"]}
-            numbers["first_match_rank"] = first_rank
+            numbers["first_match_rank"] = self._first_match_rank()
             numbers |= {OF_QUERY[name]: of_queries[name] for name in OF_MATCH}
             variables |= variables_over(("probe",), **numbers, identity=self.candidates.labels())
             coordinates["probe"] = np.arange(len(in_means))
