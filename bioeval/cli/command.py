@@ -81,16 +81,17 @@ class Command(click.Command):
         from bioeval.scores.formats.roles import LOAD_NAMES
 
         name, value = match[1], match[2] or ""
+        # Arguments of other calls, such as `first_index`, are entries of mappings of `load`.
         if name not in self._options and "lists" in self._options:
             name = LOAD_NAMES.get(name, name)
         name, _, key = name.partition(".")
         if entry := _ENTRY.fullmatch(value):
             key, value = entry.groups()
         option, value = self._options.get(name), value.strip('"')
-        if option is None:
+        if option is None:  # perhaps a card has a field of this name
             of_card = value and name in OF_A_CARD
             return f"{name} = {match[2]} in a protocol card" if of_card else match[0]
-        if key and value in ("", "...", "True"):
+        if key and value in ("", "...", "True"):  # an entry without a value of its own
             value = f"{key}=NAME" if name == "columns" else key
         elif key:
             value = f"{key}={value}"

@@ -80,6 +80,7 @@ def option_of(
 @functools.cache
 def arguments_of(call: str) -> dict[str, Argument]:
     """Return the arguments of a public call, such as ``zoo`` or ``stats.IntervalMethod``."""
+    # The file of the definition: the stubs of public names say where each is imported from.
     first, *parts = call.split(".")
     stub = _PACKAGE / "__init__.pyi"
     if parts and (_PACKAGE / first / stub.name).exists():
@@ -90,8 +91,10 @@ def arguments_of(call: str) -> dict[str, Argument]:
     if file is None:
         raise LookupError(f"no public call {call}")
     node: Any = ast.parse(textwrap.dedent(definition)).body[-1]
+    # The section of parameters ends at the next heading.
     _, _, section = str(ast.get_docstring(node)).partition("\nParameters\n----------\n")
     section = re.split(r"\n\n\w[\w ]*\n-+\n", section)[0]
+    # The annotation and the default of each argument; a class has no signature here.
     signature: dict[str, tuple[ast.expr | None, Any]] = {}
     if isinstance(node, ast.FunctionDef):
         positional, keywords = node.args.args, node.args.kwonlyargs
@@ -99,6 +102,7 @@ def arguments_of(call: str) -> dict[str, Argument]:
         both = zip([*positional, *keywords], [*defaults, *node.args.kw_defaults], strict=True)
         signature = {argument.arg: (argument.annotation, default) for argument, default in both}
     found: dict[str, Argument] = {}
+    # A heading such as "ap, cmc : str" at the margin, and the indented text below it.
     for heading, text in re.findall(r"^(\w.*)\n((?:[ ]+.*\n?|\n)*)", section, re.MULTILINE):
         listed, _, kind = heading.partition(" : ")
         for argument in listed.split(", "):
