@@ -168,8 +168,8 @@ class MaskedParts:
         return symmetric
 
     @cached_property
-    def compared(self) -> tuple[np.ndarray, np.ndarray]:
-        """The pairs of people that are compared, and the most that share nobody, (parts,) each."""
+    def compared(self) -> ComparedPeople:
+        """The people and their pairs that are compared, (parts,) each."""
         people = self.people
         # If all are compared, the numbers of people decide the numbers of pairs.
         pairs = people.probing * people.enrolled - people.both
@@ -183,7 +183,7 @@ class MaskedParts:
                 counted = ComparedPeople.from_scores(scores, disjoint=True)
                 assert counted is not None
                 pairs[part], disjoint[part] = counted.pairs, counted.disjoint
-        return pairs, disjoint
+        return ComparedPeople(people.every, pairs, disjoint)
 
     # -- attempts
 
@@ -441,15 +441,15 @@ class SelectedParts:
         return np.array([x is not None and is_symmetric(x) for x in self.scores])
 
     @cached_property
-    def compared(self) -> tuple[np.ndarray, np.ndarray]:
-        """The pairs of people that are compared, and the most that share nobody, (parts,) each."""
+    def compared(self) -> ComparedPeople:
+        """The people and their pairs that are compared, (parts,) each."""
         numbers = np.zeros((2, len(self.scores)), dtype=np.int64)
         for part, scores in enumerate(self.scores):
             assert scores is not None
             counted = ComparedPeople.from_scores(scores, disjoint=True)
             assert counted is not None
             numbers[:, part] = counted.pairs, counted.disjoint
-        return numbers[0], numbers[1]
+        return ComparedPeople(self.people.every, *numbers)
 
     def most_candidates(self) -> np.ndarray:
         """Return the largest number of candidates of a probe in each part, (parts,)."""

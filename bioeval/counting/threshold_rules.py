@@ -81,13 +81,13 @@ OF_COSTS = "min_cost_threshold"
 
 
 def point_values(
-    attempts: AttemptsOfParts, wanted: PointsWanted, symmetric: Any
+    attempts: AttemptsOfParts, wanted: PointsWanted, symmetric: Any, times: int = 1
 ) -> tuple[EqualError, dict[str, np.ndarray]]:
     """Return the EER, and the points of parts by name: (parts,), (parts, targets), (parts, costs).
 
     The names are the names of :class:`VerificationPoints`, except for the labels of costs.
     `symmetric`, perhaps (parts,), says whether each pair was counted in both directions; None if
-    unknown.
+    unknown. Each attempt stands for as many as `times`.
     """
     error = attempts.equal_error()
     values = error.values()
@@ -108,7 +108,7 @@ def point_values(
         "frr_at_far": frr[:, 1:],
         "threshold_at_far": threshold[:, 1:],
     }
-    independent = attempts.impostor_attempts / np.where(symmetric, 2, 1)
+    independent = times * attempts.impostor_attempts / np.where(symmetric, 2, 1)
     values["expected_false_accepts"] = independent[:, None] * wanted.targets
     if symmetric is not None:
         values["impostor_pairs"] = independent.astype(np.int64)

@@ -29,7 +29,7 @@ from bioeval.protocol.tasks import ImpostorProbes, Ties, Unmated
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import Scalars, Variables, dataset, in_units, rate, variables_over
 from bioeval.results.support import (
-    independent_trials,
+    independent_searches,
     note_thresholds_beyond_scores,
     rank_message,
     searching_people,
@@ -72,11 +72,14 @@ def ranks_to_report(
 
 @dataclass(frozen=True)
 class ClosedSetCounts:
-    """Counts of closed-set identification, of one gallery or expected over many."""
+    """Counts of closed-set identification, of one gallery or expected over many.
+
+    Of several parts, each number is an array (parts,), and `identified` is (parts, ranks).
+    """
 
     identified: np.ndarray  # (ranks,): probes with a mate at each rank or better
-    attempts: int
-    skipped: int  # probes without a usable mate
+    attempts: Any
+    skipped: Any  # probes without a usable mate
     tied: Any  # int64 or float64: attempts with a non-mate tied with the best mate
 
     def require_mated(
@@ -95,24 +98,25 @@ class ClosedSetCounts:
                 "them, or use open_set"
             )
 
-    def scalars(self, about: Provenance) -> Scalars:
-        """Return CMS over the ranks, and the attempts.
+    def scalars(self, subjects: Any) -> Scalars:
+        """Return CMS over the ranks, the attempts, and their `subjects`, None if unknown.
 
         ``CMS(k)`` is the proportion of the attempts with a mate at rank k or better, and the
         recognition rate is ``CMS(1)``: ISO/IEC 19795-1 (true-positive identification rate).
         """
-        cms = rate(self.identified, self.attempts)
+        attempts = np.asarray(self.attempts, dtype=np.float64)[..., None]
+        cms = self.identified / np.where(attempts > 0, attempts, np.nan)
         values: Variables = {
             "cms": cms,
             "cms_count": self.identified,
-            "recognition_rate": cms[0],
+            "recognition_rate": cms[..., 0],
             "attempts": np.int64(self.attempts),
             "skipped": np.int64(self.skipped),
             "tied": self.tied,
         }
-        if about.people:
-            values["subjects"] = np.int64(about.enrolled_subjects)
-        return Scalars(values, {"rank": np.arange(1, len(cms) + 1)}, CLOSED_SET)
+        if subjects is not None:
+            values["subjects"] = np.int64(subjects)
+        return Scalars(values, {"rank": np.arange(1, cms.shape[-1] + 1)}, CLOSED_SET)
 
     def dataset(
         self,
@@ -130,7 +134,7 @@ class ClosedSetCounts:
             **about_attrs(about, "closed-set", "closed-set identification", messages),
             **options,
         }
-        variables, labels, _ = self.scalars(about)
+        variables, labels, _ = self.scalars(about.enrolled_subjects if about.people else None)
         return dataset(variables, CLOSED_SET, labels, attrs)
 
 
@@ -224,14 +228,10 @@ class OpenSetPoints:
 
     def values(self, dir_: np.ndarray, threshold: np.ndarray, kind: Kind) -> Variables:
         """Return the EER, and the points of :meth:`at_far`, in the user's units."""
-        error = self.equal_error
-        return {
-            **in_units({name: x[0] for name, x in error.values().items()}, kind),
-            "eer_threshold_next": to_user(self.next_scores(error.eer_threshold[0]), kind),
-            "dir_at_far": dir_,
-            "threshold_at_far": to_user(threshold, kind),
-            "threshold_at_far_next": to_user(self.next_scores(threshold), kind),
-        }
+        points = points_of_searches(
+            self.ranked, self.equal_error, dir_[None], threshold[None], kind
+        )
+        return {name: x[0] for name, x in points.items()}
 
     def next_scores(self, thresholds: Any) -> np.ndarray:
         """Return the nearest score, of impostors or of mates at any rank, that thresholds reject.
@@ -250,16 +250,33 @@ class OpenSetPoints:
         return thresholds[np.isfinite(thresholds)]
 
 
+def points_of_searches(
+    ranked: RankedAttempts, error: EqualError, dir_: np.ndarray, threshold: np.ndarray, kind: Kind
+) -> Variables:
+    """Return the EER of parts, and DIR at FAR targets with its thresholds, in the user's units.
+
+    `dir_` and `threshold` are (parts, targets, ranks).
+    """
+    every = ranked.every
+    return {
+        **in_units(error.values(), kind),
+        "eer_threshold_next": to_user(every.next_scores(error.eer_threshold), kind),
+        "dir_at_far": dir_,
+        "threshold_at_far": to_user(threshold, kind),
+        "threshold_at_far_next": to_user(every.next_scores(threshold), kind),
+    }
+
+
 @dataclass(frozen=True)
 class OpenSetAttempts:
-    """Numbers of attempts of open-set identification, in one gallery or in each of many."""
+    """Numbers of attempts of open-set identification, of one gallery, of many or of parts."""
 
-    genuine: int  # mated searches
-    impostor: int  # non-mated searches
+    genuine: Any  # mated searches
+    impostor: Any  # non-mated searches
     tied: Any  # int64 or float64: genuine attempts with a non-mate tied with the best mate
-    targets: int  # enrolled probes
-    non_targets: int  # probes who are not enrolled
-    unmated: int  # enrolled probes without a usable mate
+    targets: Any  # enrolled probes
+    non_targets: Any  # probes who are not enrolled
+    unmated: int = 0  # enrolled probes without a usable mate, for a message
 
     @classmethod
     def from_searches(cls, searches: Searches, points: OpenSetPoints) -> Self:
@@ -273,15 +290,11 @@ class OpenSetAttempts:
         )
 
     def scalars(
-        self,
-        about: Provenance,
-        impostors: ImpostorProbes,
-        far_targets: np.ndarray,
-        points: Variables,
+        self, far_targets: np.ndarray, points: Variables, subjects: tuple[Any, Any] | None
     ) -> Scalars:
         """Return the numbers of attempts and of subjects, and the operating points.
 
-        `impostors` is the name of the impostor probes, not ``"auto"``.
+        `subjects` are those of the genuine and of the impostor attempts; None if unknown.
         """
         values: Variables = {
             "genuine_attempts": np.int64(self.genuine),
@@ -290,20 +303,26 @@ class OpenSetAttempts:
             "target_probes": np.int64(self.targets),
             "non_target_probes": np.int64(self.non_targets),
             **points,
-            "expected_false_accepts": far_targets * self.impostor,
+            "expected_false_accepts": np.multiply.outer(self.impostor, far_targets),
         }
-        people = searching_people(about, impostors)
-        independent = independent_trials(self.impostor, people)
+        _, searching = subjects or (0, 0)
+        independent = independent_searches(self.impostor, searching)
         for name in ("dir_at_far", "dir_at_far_at_least", "dir_at_far_at_most"):
             if name in points:
                 values[f"{name}{SUPPORTED}"] = supported(far_targets, independent)
-        if about.people:
-            everyone = about.probe_subjects
-            enrolled = about.enrolled_subjects
-            attempts = {"unenrolled": everyone - enrolled, "leave-subject-out": enrolled}
-            values["genuine_subjects"] = np.int64(enrolled)
-            values["impostor_subjects"] = np.int64(attempts.get(impostors, everyone))
+        if subjects is not None:
+            values["genuine_subjects"], values["impostor_subjects"] = map(np.int64, subjects)
         return Scalars(values, {"far_target": far_targets}, OPEN_SET)
+
+
+def subjects_of_attempts(about: Provenance, impostors: ImpostorProbes) -> tuple[int, int] | None:
+    """Return the subjects of genuine and of impostor attempts; None if they are unknown.
+
+    `impostors` is the name of the impostor probes, not ``"auto"``.
+    """
+    if about.people is None:
+        return None
+    return about.enrolled_subjects, searching_people(about, impostors) or 0
 
 
 @dataclass(frozen=True)
@@ -479,7 +498,8 @@ class OpenSetCounts:
             "genuine_gallery_subjects": enrolled,
             "impostor_gallery_subjects": gallery_of_impostors if enrolled else 0,
         }
-        scalars = attempts.scalars(about, options["impostors"], far_targets, points)
+        subjects = subjects_of_attempts(about, options["impostors"])
+        scalars = attempts.scalars(far_targets, points, subjects)
         ranks = np.arange(1, self.detected.shape[1] + 1)
         coordinates = {"threshold": grid, "rank": ranks, **scalars.labels}
         return dataset({**curves, **scalars.variables}, OPEN_SET, coordinates, attrs)
@@ -571,7 +591,7 @@ def open_set_scalars(
     ranks = np.arange(1, min(longest, last_rank) + 1)
     values = points.values(*points.at_far(far_targets, len(ranks)), searches.about.kind)
     attempts = OpenSetAttempts.from_searches(searches, points)
-    scalars = attempts.scalars(searches.about, role, far_targets, values)
+    scalars = attempts.scalars(far_targets, values, subjects_of_attempts(searches.about, role))
     return scalars._replace(labels={**scalars.labels, "rank": ranks})
 
 

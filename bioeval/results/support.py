@@ -127,8 +127,8 @@ def independent_trials(attempts: float, people: ComparedPeople | int | None) -> 
     return min(attempts, people.pairs if isinstance(people, ComparedPeople) else people)
 
 
-def independent_searches(attempts: np.ndarray, people: np.ndarray) -> np.ndarray:
-    """Return the independent searches of parts: attempts, or fewer `people` who make them.
+def independent_searches(attempts: Any, people: Any) -> np.ndarray:
+    """Return the independent searches of one part or several: attempts, or fewer `people`.
 
     Attempts that nobody known makes are of templates of no person.
     """

@@ -201,13 +201,13 @@ def comparisons(scores: Scores) -> tuple[int, int]:
 
 
 class ComparedPeople(NamedTuple):
-    """Numbers of people, and of the pairs of people that are compared."""
+    """Numbers of people, and of the pairs of people that are compared; of parts, (parts,)."""
 
-    number: int  # people on either side
-    pairs: int  # pairs of two people that are compared, each once, whatever their templates
+    number: Any  # people on either side
+    pairs: Any  # pairs of two people that are compared, each once, whatever their templates
     #: The largest number of these pairs of which no two share a person, which are independent
     #: trials; 0 if it was not counted.
-    disjoint: int = 0
+    disjoint: Any = 0
 
     @classmethod
     def from_sides(cls, probes: int, gallery: int, number: int) -> Self:

@@ -37,7 +37,7 @@ from bioeval.counting.masks import (
 from bioeval.counting.operating_points import COST_LABELS
 from bioeval.counting.sorted_matrix import SortedMatrix
 from bioeval.counting.threshold_rules import Rule, point_values
-from bioeval.counting.thresholds import is_supported, to_user, with_rare_targets
+from bioeval.counting.thresholds import is_supported, with_rare_targets
 from bioeval.counting.verification import Use
 from bioeval.partition.base import ListedParts, SplitterLike, as_splitter, record_of
 from bioeval.protocol.card import Protocol
@@ -46,13 +46,8 @@ from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, ImpostorProbes, OpenSet, PlainTies
 from bioeval.results.attributes import about_attrs, tree_of
 from bioeval.results.dataset import Scalars, Stack, dataset, in_order, in_units
-from bioeval.results.support import (
-    all_beyond_scores,
-    following_scores,
-    independent_searches,
-    note_asked_targets,
-    supported,
-)
+from bioeval.results.identification import ClosedSetCounts, OpenSetAttempts, points_of_searches
+from bioeval.results.support import all_beyond_scores, following_scores, note_asked_targets
 from bioeval.results.variables import (
     GALLERY,
     QUERY_MEANS,
@@ -87,7 +82,7 @@ from bioeval.tasks.card_scores import check_systems, compared, resolve_card, thr
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks
 from bioeval.tasks.reid.candidates import Candidates, convention_of
-from bioeval.tasks.verification_task import VerificationTask
+from bioeval.tasks.verification_task import VerificationTask, verification_numbers
 
 # Results over many partitions: datasets over ``partition``, with messages that explain NaN.
 
@@ -679,15 +674,6 @@ PARTITION = "partition"
 #: Numbers as arrays by name, the parts first.
 Numbers = dict[str, np.ndarray]
 
-#: The numbers with a dimension of ranks, which is their last.
-OVER_RANKS = {"cms", "cms_count", "dir_at_far", "threshold_at_far", "threshold_at_far_next"}
-
-#: The numbers with a dimension of FAR targets, which follows the parts.
-OVER_TARGETS = {
-    *("frr_at_far", "frr_at_far_supported", "expected_false_accepts"),
-    *("threshold_at_far", "threshold_at_far_next"),
-}
-
 
 def _are_increasing(indices: Any, size: int) -> bool:
     if not isinstance(indices, np.ndarray) or indices.dtype != np.int64 or not len(indices):
@@ -773,26 +759,16 @@ class TasksInParts:
         attempts, times = parts.attempts(fusion, self.wanted)
         # Which parts have pairs of templates that count in both directions.
         symmetric = parts.are_symmetric if fusion is None else np.zeros(len(attempts.defined), bool)
-        genuine = times * attempts.genuine_attempts
-        impostor = times * attempts.impostor_attempts
-        subjects = parts.people.every
-        pairs, disjoint = parts.compared
-        _, values = point_values(attempts, self.wanted, symmetric)
-        values["expected_false_accepts"] *= times
-        values["impostor_pairs"] = impostor // (1 + symmetric)
-        numbers: Numbers = {
-            "genuine_attempts": genuine,
-            "impostor_attempts": impostor,
-            "skipped_claims": np.zeros(len(subjects), dtype=np.int64),
-            "subjects": subjects,
-            "disjoint_pairs": disjoint,
-        } | in_units(values, self.scores.kind)
-        independent = np.minimum(impostor / (1 + symmetric), pairs)
-        numbers["frr_at_far_supported"] = supported(self.targets, independent)
-        if len(frr_targets := self.wanted.frr_targets):
-            independent = np.minimum(genuine / (1 + symmetric), subjects)
-            numbers["far_at_frr_supported"] = supported(frr_targets, independent)
-        return numbers
+        _, points = point_values(attempts, self.wanted, symmetric, times)
+        return verification_numbers(
+            in_units(points, self.scores.kind),
+            self.wanted,
+            times * attempts.genuine_attempts,
+            times * attempts.impostor_attempts,
+            symmetric=symmetric,
+            people=parts.compared,
+            skipped_claims=np.zeros(len(symmetric)),
+        )
 
     # -- identification: numbers, and whether a rank is reported, bool (parts, ranks)
 
@@ -811,37 +787,24 @@ class TasksInParts:
         ranks, is_reported = self._ranks_to_report(
             np.minimum(longest, min(last, task.max_rank or last))
         )
-        targets, kind = self.tasks.far_targets, self.scores.kind
+        targets = self.tasks.far_targets
         roles = searches.roles(self.tasks.scores.layout, task.impostors)
         ranked = searches.attempts(searches.impostors(roles))
-        attempts = ranked.every
-        error = ranked.first.equal_error()
         # DIR and thresholds are (parts, targets, ranks).
-        dir_, threshold = ranked.dir_at_far(targets, ranks)
-        has_rank = is_reported[:, None]
-        threshold = np.where(has_rank, threshold, np.nan)
-        searching = searches.searching_people(roles)
-        mated, enrolled = searches.is_mated, searches.is_enrolled
-        impostor_attempts = attempts.impostor_attempts
-        numbers = {
-            "genuine_attempts": attempts.genuine_attempts,
-            "impostor_attempts": impostor_attempts,
-            "tied": searches.number(mated & (searches.tied > 0)),
-            "target_probes": searches.number(enrolled),
-            "non_target_probes": searches.number(~enrolled),
-            **in_units(error.values(), kind),
-            "eer_threshold_next": to_user(attempts.next_scores(error.eer_threshold), kind),
-            "dir_at_far": np.where(has_rank, dir_, np.nan),
-            "threshold_at_far": to_user(threshold, kind),
-            "threshold_at_far_next": to_user(attempts.next_scores(threshold), kind),
-            "expected_false_accepts": targets * impostor_attempts[:, None],
-            "dir_at_far_supported": supported(
-                targets, independent_searches(impostor_attempts, searching)
-            ),
-            "genuine_subjects": searches.people.both,
-            "impostor_subjects": searching,
-        }
-        return numbers, is_reported
+        at_ranks = (
+            np.where(is_reported[:, None], x, np.nan) for x in ranked.dir_at_far(targets, ranks)
+        )
+        error = ranked.first.equal_error()
+        points = points_of_searches(ranked, error, *at_ranks, self.scores.kind)
+        attempts = OpenSetAttempts(
+            genuine=ranked.every.genuine_attempts,
+            impostor=ranked.every.impostor_attempts,
+            tied=searches.number(searches.is_mated & (searches.tied > 0)),
+            targets=searches.number(searches.is_enrolled),
+            non_targets=searches.number(~searches.is_enrolled),
+        )
+        subjects = searches.people.both, searches.searching_people(roles)
+        return attempts.scalars(targets, points, subjects).variables, is_reported
 
     def _closed_set(
         self, searches: SearchedParts, task: ClosedSet, longest: np.ndarray
@@ -849,62 +812,52 @@ class TasksInParts:
         limit = longest if task.max_rank is None else np.full_like(longest, task.max_rank)
         ranks, is_reported = self._ranks_to_report(limit)
         mated = searches.is_mated
-        attempts = searches.number(mated)
-        _, count = searches.found(ranks)
-        with np.errstate(invalid="ignore"):
-            rate = count / attempts[:, None]
-        numbers = {
-            "cms": np.where(is_reported, rate, np.nan),
-            "cms_count": count,
-            "recognition_rate": rate[:, 0],
-            "attempts": attempts,
-            "skipped": searches.number(~mated),
-            "tied": searches.number(mated & (searches.tied > 0)),
-            "subjects": searches.people.both,
-        }
-        return numbers, is_reported
+        counts = ClosedSetCounts(
+            identified=searches.found(ranks)[1],
+            attempts=searches.number(mated),
+            skipped=searches.number(~mated),
+            tied=searches.number(mated & (searches.tied > 0)),
+        )
+        return counts.scalars(searches.people.both).variables, is_reported
 
     # -- all parts
 
     def _scalars(self, node: str, counted: list[tuple[Numbers, np.ndarray | None]]) -> Scalars:
         table = TASKS[node.partition("/")[0]]
         numbers = {name: np.concatenate([x[name] for x, _ in counted]) for name in counted[0][0]}
-        masks = [mask for _, mask in counted if mask is not None]
         labels: dict[str, np.ndarray] = {}
         costs: dict[str, Any] = {}
+        # The labels that a part has, bool (parts, labels), by dimension; all if it is not there.
+        have_labels: dict[str, np.ndarray] = {}
         if node.startswith("verification"):
-            # Remove rare FAR targets from the numbers, and return the targets that remain.
-            usual = len(self.tasks.far_targets)
+            labels["far_target"] = self.targets
+            # Rare targets are those of the parts that support them.
             pairs = numbers["impostor_pairs"]
-            has_target = np.ones((len(pairs), len(self.targets)), dtype=bool)  # (parts, targets)
-            has_target[:, usual:] = is_supported(self.targets[usual:], pairs[:, None])
-            remains = has_target.any(axis=0)
-            for name in OVER_TARGETS & numbers.keys():
-                numbers[name] = numbers[name][:, remains]
-                if not has_target[:, remains].all():
-                    numbers[name] = np.where(has_target[:, remains], numbers[name], np.nan)
-            labels["far_target"] = self.targets[remains]
+            have_target = np.ones((len(pairs), len(self.targets)), dtype=bool)
+            usual = len(self.tasks.far_targets)
+            have_target[:, usual:] = is_supported(self.targets[usual:], pairs[:, None])
+            have_labels["far_target"] = have_target
             if len(self.wanted.frr_targets):
                 labels["frr_target"] = self.wanted.frr_targets
             if len(self.wanted.costs) and self.wanted.every_score:
                 columns = zip(COST_LABELS, self.wanted.costs.T, strict=True)
                 costs = {name: (("cost",), values) for name, values in columns}
-        elif node == "open_set":
-            labels["far_target"] = self.tasks.far_targets
-        if masks:
-            # Remove ranks that no part reports from the numbers, and return the ranks that
-            # remain.
-            is_reported = np.concatenate(masks)
-            in_some_part = is_reported.any(axis=0)
-            if "cms_count" in numbers and not is_reported[:, in_some_part].all():
-                numbers["cms_count"] = np.where(is_reported, numbers["cms_count"], np.nan)
-            for name in numbers.keys() & OVER_RANKS:
-                numbers[name] = numbers[name][..., in_some_part]
-            ranks, _ = self._ranks_to_report(np.ones(1, dtype=np.int64))
-            labels["rank"] = ranks[in_some_part]
+        else:
+            if node == "open_set":
+                labels["far_target"] = self.tasks.far_targets
+            labels["rank"], _ = self._ranks_to_report(np.ones(1, dtype=np.int64))
+            have_labels["rank"] = np.concatenate([mask for _, mask in counted if mask is not None])
+        # Labels of no part go; a value without its label is NaN, and counts are float64 then.
+        for dim, have_label in have_labels.items():
+            labels[dim] = labels[dim][have_label.any(axis=0)]
         variables: dict[str, Any] = {}
         for name, values in numbers.items():
             dims = described(table, name).dims if values.ndim > 1 else ()
+            if dims and (have_label := have_labels.get(dims[-1])) is not None:
+                remains = have_label.any(axis=0)
+                values = values[..., remains]
+                if values.ndim == 2 and not have_label[:, remains].all():
+                    values = np.where(have_label[:, remains], values, np.nan)
             variables[name] = (PARTITION, *dims), values
         labels[PARTITION] = np.arange(len(self.places))
         return Scalars(in_order(variables | costs), labels, table)

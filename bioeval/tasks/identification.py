@@ -106,7 +106,8 @@ class SearchCounted:
         counts, _ = closed_set_counts(
             self.searches, ties=task.ties, max_rank=task.max_rank, unmated=task.unmated
         )
-        return counts.scalars(self.searches.about)
+        about = self.searches.about
+        return counts.scalars(about.enrolled_subjects if about.people else None)
 
     def dataset(self) -> xr.Dataset:
         task = self.task

@@ -51,6 +51,7 @@ from bioeval.results.support import (
 from bioeval.results.variables import VERIFICATION, best_values, rates_of_scripts
 from bioeval.scores.distances import FusionRule, Templates, require_use_of_fusion
 from bioeval.scores.matrix import Scores, require_all_scores
+from bioeval.scores.people import ComparedPeople
 from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
 from bioeval.showing.messages import warns_of_doubts
@@ -88,29 +89,58 @@ def chosen_threshold(
     return chosen
 
 
+def verification_numbers(
+    points: Variables,
+    wanted: PointsWanted,
+    genuine: Any,
+    impostor: Any,
+    *,
+    symmetric: Any,
+    people: ComparedPeople | None,
+    skipped_claims: Any,
+) -> Variables:
+    """Return the attempts and the operating points, of one part or of several.
+
+    Of several parts, each number is an array (parts,), also in `people`, and points over targets
+    are (parts, targets). `symmetric` says whether each pair was counted in both directions.
+    """
+    numbers: Variables = {
+        "genuine_attempts": np.int64(genuine),
+        "impostor_attempts": np.int64(impostor),
+        "skipped_claims": np.int64(skipped_claims),
+    }
+    independent_genuine = genuine / np.where(symmetric, 2, 1)
+    independent_impostor = impostor / np.where(symmetric, 2, 1)
+    if people is not None:
+        numbers["subjects"] = np.int64(people.number)
+        numbers["disjoint_pairs"] = np.int64(people.disjoint)
+        independent_genuine = np.minimum(independent_genuine, people.number)
+        independent_impostor = np.minimum(independent_impostor, people.pairs)
+    numbers |= points
+    numbers["frr_at_far_supported"] = supported(wanted.targets, independent_impostor)
+    if len(wanted.frr_targets):
+        numbers["far_at_frr_supported"] = supported(wanted.frr_targets, independent_genuine)
+    return numbers
+
+
 class VerificationTask(Verified):
     """Verification, with its results."""
 
     def scalars(self) -> Scalars:
         """Return the attempts and the operating points."""
-        points, attempts, people = self.points, self.attempts, self.compared
+        points, attempts = self.points, self.attempts
         wanted = points.wanted
-        values: Variables = {
-            "genuine_attempts": np.int64(attempts.genuine_attempts),
-            "impostor_attempts": np.int64(attempts.impostor_attempts),
-            "skipped_claims": np.int64(self.skipped_claims),
-        }
-        genuine = attempts.genuine_attempts / (2 if points.symmetric else 1)
-        impostor = points.independent
-        if people is not None:
-            values |= {"subjects": np.int64(people.number)}
-            values |= {"disjoint_pairs": np.int64(people.disjoint)}
-            genuine, impostor = min(genuine, people.number), min(impostor, people.pairs)
-        values |= in_units(points.values, self.about.kind)
-        values["frr_at_far_supported"] = supported(wanted.targets, impostor)
+        values = verification_numbers(
+            in_units(points.values, self.about.kind),
+            wanted,
+            attempts.genuine_attempts,
+            attempts.impostor_attempts,
+            symmetric=points.symmetric,
+            people=self.compared,
+            skipped_claims=self.skipped_claims,
+        )
         labels = {"far_target": wanted.targets}
         if len(wanted.frr_targets):
-            values["far_at_frr_supported"] = supported(wanted.frr_targets, genuine)
             labels["frr_target"] = wanted.frr_targets
         labels["cost"] = wanted.costs[:, 0]
         return Scalars(values, labels, VERIFICATION)
