@@ -17,7 +17,13 @@ import numpy as np
 from bioeval.base.kinds import Layout
 from bioeval.counting.operating_points import Attempts, AttemptsOfParts, RankedAttempts
 from bioeval.counting.searches import Role, Searches, Searching, role_of
-from bioeval.counting.sorted_matrix import SortedCells, SortedClasses, SortedMatrix, may_be_sorted
+from bioeval.counting.sorted_matrix import (
+    MOST_CELLS,
+    MOST_TEMPLATES,
+    SortedCells,
+    SortedClasses,
+    SortedMatrix,
+)
 from bioeval.counting.sorted_scores import SortedScores
 from bioeval.counting.threshold_rules import PointsWanted
 from bioeval.counting.ties import tied_ahead
@@ -25,8 +31,9 @@ from bioeval.counting.verification import Use, Verified, count_searches
 from bioeval.protocol.tasks import ImpostorProbes, Search, Ties
 from bioeval.scores.distances import scored
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import ComparedPeople
+from bioeval.scores.people import ComparedPeople, knows_people
 from bioeval.scores.provenance import Provenance
+from bioeval.scores.rows import stated_memory_limit
 from bioeval.scores.sampled import is_symmetric, sampled_numbers
 
 #: The rows and the columns of a part, increasing.
@@ -48,11 +55,19 @@ LOADED = 1 << 24
 
 
 def masks_pay(scores: Scores, places: Iterable[PartTemplates]) -> bool:
-    """Whether sorting a matrix once takes less time than selecting its parts at `places`."""
-    if not may_be_sorted(scores):
-        return False
+    """Whether sorting a matrix once takes less time than selecting its parts at `places`.
+
+    A matrix that is sorted is in memory, has labels, and is not too large.
+    """
+    size = math.prod(scores.shape)
     cells = sum(len(rows) * len(columns) for rows, columns in places)
-    return cells > max(OFTEN * math.prod(scores.shape), LOADED)
+    if cells <= max(OFTEN * size, LOADED):
+        return False
+    if scores.layout in ("pairs", "top-k") or not knows_people(scores) or scores.kind == "order":
+        return False
+    has_small_numbers = max(*scores.shape, len(scores.codes.values)) <= MOST_TEMPLATES
+    fits = size <= MOST_CELLS and stated_memory_limit(scores) is None
+    return has_small_numbers and fits and isinstance(scores.cells.source, np.ndarray)
 
 
 def batches(shape: tuple[int, ...], parts: Iterable[PartTemplates]) -> Iterator[slice]:

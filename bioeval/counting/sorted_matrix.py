@@ -7,7 +7,6 @@ no part is sorted again.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -18,8 +17,7 @@ from bioeval.scores.attempts import columns_of_probes, left_out_rows, may_lack_c
 from bioeval.scores.blocks import fused
 from bioeval.scores.distances import scored
 from bioeval.scores.matrix import Scores
-from bioeval.scores.people import knows_people
-from bioeval.scores.rows import read_rows, stated_memory_limit
+from bioeval.scores.rows import read_rows
 
 #: The most cells of a matrix that is sorted, which takes about 85 bytes a cell.
 MOST_CELLS = 1 << 23
@@ -253,12 +251,3 @@ class SortedMatrix:
             largest = np.finfo(claims.dtype).max, np.finfo(np.float64).max
             claims = np.where(claims == largest[0], largest[1], claims.astype(np.float64))
         return claims
-
-
-def may_be_sorted(scores: Scores) -> bool:
-    """Whether a matrix is in memory, has labels, and is not too large to be sorted."""
-    if scores.layout in ("pairs", "top-k") or not knows_people(scores) or scores.kind == "order":
-        return False
-    has_small_numbers = max(*scores.shape, len(scores.codes.values)) <= MOST_TEMPLATES
-    fits = math.prod(scores.shape) <= MOST_CELLS and stated_memory_limit(scores) is None
-    return has_small_numbers and fits and isinstance(scores.cells.source, np.ndarray)

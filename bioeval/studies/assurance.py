@@ -605,9 +605,14 @@ def check_promise(
         if message.arguments["outside"]:
             raise NoResultError(f"nothing can be guaranteed: {sentence_about(message)}")
 
-    # Each rate with its limits, then each promise with its verdict.
+    # Each promise with its verdict, and its rate with limits.
     variables: Variables = {"threshold": threshold, "promised": [x.values[0] for x in rules]}
-    for rate in dict.fromkeys(x.name for x in rules):
+    verdicts: list[str] = []
+    people: list[int] = []
+    people_to_settle: list[float] = []
+    messages: list[Message] = []
+    for rule in rules:
+        rate, target = rule.name, rule.values[0]
         if rate == "frr" and judged.frr.people < FEWEST:
             who = "people" if unit is None else f"values of {unit!r}"
             raise ProtocolError(
@@ -619,18 +624,11 @@ def check_promise(
         value, limits = (far, judged.far) if rate == "far" else (frr, judged.frr)
         low, high = limits.limits_at(value)
         variables |= {rate: value, f"{rate}_low": low, f"{rate}_high": high}
-    verdicts: list[str] = []
-    people: list[int] = []
-    people_to_settle: list[float] = []
-    messages: list[Message] = []
-    for rule in rules:
-        rate, target = rule.name, rule.values[0]
-        value, limits = (far, judged.far) if rate == "far" else (frr, judged.frr)
         people.append(limits.people)
         people_to_settle.append(limits.people_to_settle(value, target))
         about: dict[str, Any] = {"rate": rate, "promise": target, "threshold": threshold}
         about["confidence"] = confidence
-        low, high = variables[f"{rate}_low"], limits.high_in_words(value, target)
+        high = limits.high_in_words(value, target)
         if limits.is_shown(value, target):
             verdicts.append("shown")
             messages.append(Message("promise-kept", **about, high=high))

@@ -100,6 +100,7 @@ from bioeval.studies.cross_evaluate import (
     numbers_of_searches,
 )
 from bioeval.studies.splits import Samples, SplitPlan
+from bioeval.tasks.identification import open_set
 from bioeval.tasks.verification_task import chosen_threshold, verification
 
 #: The rates of a study.
@@ -608,11 +609,24 @@ def count_searches(
     numbers |= {name: np.array([x[name] for x in sizes]) for name in sizes[0]}
     lost = claims_lost(scores, options.fused(scores.kind))
     about = Provenance.from_scores(scores).without_claims(*lost)
+    folds = fold_dataset(numbers, plan, about, options)
+    rates: dict[str, Any] = {}
+    if chosen.defined and math.isfinite(chosen.threshold):
+        with stage("intervals"):
+            searched = open_set(
+                scores,
+                impostors="unenrolled",
+                interval=interval,
+                thresholds=[to_user(chosen.threshold, scores.kind)],
+                max_rank=1,
+                **search_options,
+            )
+        rates = {str(name): x.item() for name, x in searched.data_vars.items() if x.size == 1}
     return CountedStudy(
-        fold_dataset(numbers, plan, about, options),
+        folds,
         chosen,
         attempts,
-        _rates_of_searches(scores, chosen, interval, search_options),
+        rates,
         {
             "impostor_pairs": attempts.impostor_attempts,
             "subjects": len(np.unique(person)),
@@ -622,28 +636,6 @@ def count_searches(
         search_options=search_options,
         others=(searches.other[is_impostor], person[is_impostor]),
     )
-
-
-@stage("intervals")
-def _rates_of_searches(
-    scores: Scores,
-    chosen: ChosenThreshold,
-    interval: IntervalMethod,
-    search_options: Mapping[str, Any],
-) -> dict[str, Any]:
-    from bioeval.tasks.identification import open_set
-
-    if not (chosen.defined and math.isfinite(chosen.threshold)):
-        return {}
-    searched = open_set(
-        scores,
-        impostors="unenrolled",
-        interval=interval,
-        thresholds=[to_user(chosen.threshold, scores.kind)],
-        max_rank=1,
-        **search_options,
-    )
-    return {str(name): x.item() for name, x in searched.data_vars.items() if x.size == 1}
 
 
 def _searched_parts(

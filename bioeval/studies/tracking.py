@@ -85,99 +85,87 @@ class Boxes:
         return np.searchsorted(self.frame, np.arange(frames + 1)).astype(np.int64)
 
 
-@dataclass(frozen=True)
 class Scene:
-    """The boxes of one sequence, including boxes that are ignored."""
+    """The boxes of one sequence, including boxes that are ignored.
 
-    name: str
-    truth: Boxes
-    result: Boxes
-    target_ids: np.ndarray  # int64: the id of each code of the ground truth
-    identity_ids: np.ndarray  # int64: the id of each code of the result
-    counted: np.ndarray  # bool: whether a ground-truth box is evaluated; others are ignored
-    distractor: np.ndarray  # bool: whether matches of a ground-truth box are removed
-    category: np.ndarray  # int64: the class of each ground-truth box
-    world: bool  # whether column 8 of the ground truth is a world coordinate instead of a class
-    frames_with_rows: int
-    frames: int  # number of frames, with and without rows
-    frames_from: str  # place where the number is stated, in words
-    notes: list[Message]  # remarks on the data
-
-
-def make_scene(
-    name: str,
-    truth: BoxRows,
-    result: BoxRows,
-    frames: int | None,
-    frames_from: str,
-    options: TrackingOptions,
-    numbered: bool,
-) -> Scene:
-    """Order the rows of a sequence, and code its targets and identities.
-
-    Classes are `numbered` if a row of the ground truth, in any sequence, has a class from 1 up.
+    - `truth`, `result`: the boxes; `target_ids`, `identity_ids`: the id of each of their codes
+    - for each ground-truth box: whether it is `counted`, or else ignored; whether it is a
+      `distractor`, whose matches are removed; its class, `category`
+    - `world`: whether column 8 of the ground truth is a world coordinate instead of a class
+    - `frames`: the number of frames, with and without rows; `frames_from`: where it is stated
+    - `notes`: remarks on the data
     """
-    frames_with_rows = np.union1d(truth.frame, result.frame)
-    orders, boxes, ids = [], [], []
-    for rows in (truth, result):
-        order = np.lexsort((rows.line, rows.identity, rows.frame))
-        in_order, identity = rows.frame[order], rows.identity[order]
-        is_again = (in_order[1:] == in_order[:-1]) & (identity[1:] == identity[:-1])
-        if len(again := np.flatnonzero(is_again) + 1):
-            i = min(again, key=lambda i: rows.line[order[i]])
-            row, before = order[i], order[i - 1]
-            raise DataError(
-                f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}, "
-                f"as in {rows.line[before]}; expected each id once in a frame "
-                f"({counted(len(again), 'boxes')} too many)"
-            )
-        distinct, code = np.unique(rows.identity, return_inverse=True)
-        frame = np.searchsorted(frames_with_rows, rows.frame[order])
-        boxes.append(Boxes(code.reshape(-1)[order], frame, np.ascontiguousarray(rows.box[order])))
-        orders.append(order)
-        ids.append(distinct)
-    for rows in (truth, result):
-        if frames is not None and (beyond := np.flatnonzero(rows.frame > frames)).size:
-            raise DataError(
-                f"{rows.where(beyond[0])}: frame is {rows.frame[beyond[0]]}; expected at most "
-                f"{frames}, the length that is {frames_from}"
-            )
 
-    # Which boxes of the ground truth are evaluated, and which are distractors.
-    is_evaluated = truth.flag != 0
-    if options.classes is not None:
-        is_evaluated &= np.isin(truth.category, options.classes)
-    elif options.ignored in DISTRACTORS:
-        # A box without a class counts as a pedestrian; 0 is a class only if classes are numbered.
-        has_class = truth.category >= (0 if numbered else 1)
-        is_evaluated &= ~has_class | (truth.category == PEDESTRIAN)
-    is_distractor = ~is_evaluated & (options.ignored != "count")
-    if options.ignored in DISTRACTORS:
-        is_distractor &= np.isin(truth.category, DISTRACTORS[options.ignored])
-    notes = [
-        Message("no-boxes", side=side)
-        for side, has_boxes in (("ground truth", is_evaluated.any()), ("result", len(result)))
-        if not has_boxes
-    ]
-    if frames is None and len(truth):
-        last = int(truth.frame.max())
-        if boxes_after := int(np.count_nonzero(result.frame > last)):
-            notes.append(Message("boxes-beyond-truth", boxes=boxes_after, last=last))
-    return Scene(
-        name=name,
-        truth=boxes[0],
-        result=boxes[1],
-        target_ids=ids[0],
-        identity_ids=ids[1],
-        counted=is_evaluated[orders[0]],
-        distractor=is_distractor[orders[0]],
-        category=truth.category[orders[0]],
-        world=truth.world,
-        frames_with_rows=len(frames_with_rows),
-        frames=len(frames_with_rows) if frames is None else frames,
-        frames_from="rows" if frames is None else frames_from,
-        notes=notes,
-    )
+    def __init__(
+        self,
+        name: str,
+        truth: BoxRows,
+        result: BoxRows,
+        frames: int | None,
+        frames_from: str,
+        options: TrackingOptions,
+        numbered: bool,
+    ):
+        """Order the rows of a sequence, and code its targets and identities.
+
+        Classes are `numbered` if a row of the ground truth, in any sequence, has a class from 1 up.
+        """
+        frames_with_rows = np.union1d(truth.frame, result.frame)
+        orders, boxes, ids = [], [], []
+        for rows in (truth, result):
+            order = np.lexsort((rows.line, rows.identity, rows.frame))
+            in_order, identity = rows.frame[order], rows.identity[order]
+            is_again = (in_order[1:] == in_order[:-1]) & (identity[1:] == identity[:-1])
+            if len(again := np.flatnonzero(is_again) + 1):
+                i = min(again, key=lambda i: rows.line[order[i]])
+                row, before = order[i], order[i - 1]
+                raise DataError(
+                    f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame "
+                    f"{rows.frame[row]}, as in {rows.line[before]}; expected each id once in a "
+                    f"frame ({counted(len(again), 'boxes')} too many)"
+                )
+            distinct, code = np.unique(rows.identity, return_inverse=True)
+            frame = np.searchsorted(frames_with_rows, in_order)
+            box = np.ascontiguousarray(rows.box[order])
+            boxes.append(Boxes(code.reshape(-1)[order], frame, box))
+            orders.append(order)
+            ids.append(distinct)
+        for rows in (truth, result):
+            if frames is not None and (beyond := np.flatnonzero(rows.frame > frames)).size:
+                raise DataError(
+                    f"{rows.where(beyond[0])}: frame is {rows.frame[beyond[0]]}; expected at most "
+                    f"{frames}, the length that is {frames_from}"
+                )
+        self.name = name
+        self.truth, self.result = boxes
+        self.target_ids, self.identity_ids = ids
+        self.world = truth.world
+        self.frames_with_rows = len(frames_with_rows)
+        self.frames = self.frames_with_rows if frames is None else frames
+        self.frames_from = "rows" if frames is None else frames_from
+
+        # Which boxes of the ground truth are evaluated, and which are distractors.
+        self.category = truth.category[orders[0]]
+        self.counted = truth.flag[orders[0]] != 0
+        if options.classes is not None:
+            self.counted &= np.isin(self.category, options.classes)
+        elif options.ignored in DISTRACTORS:
+            # A box without a class counts as a pedestrian; 0 is a class only if classes are
+            # numbered.
+            has_class = self.category >= (0 if numbered else 1)
+            self.counted &= ~has_class | (self.category == PEDESTRIAN)
+        self.distractor = ~self.counted & (options.ignored != "count")
+        if options.ignored in DISTRACTORS:
+            self.distractor &= np.isin(self.category, DISTRACTORS[options.ignored])
+        self.notes = [
+            Message("no-boxes", side=side)
+            for side, has_boxes in (("ground truth", self.counted.any()), ("result", len(result)))
+            if not has_boxes
+        ]
+        if frames is None and len(truth):
+            last = int(truth.frame.max())
+            if boxes_after := int(np.count_nonzero(result.frame > last)):
+                self.notes.append(Message("boxes-beyond-truth", boxes=boxes_after, last=last))
 
 
 #: The relative tolerance of the threshold for rounding errors: coordinates are decimals.
@@ -398,89 +386,6 @@ class TrackingOptions:
             "mostly_tracked": self.mostly_tracked,
             "ignored": self.ignored,
         }
-
-    def evaluate(
-        self,
-        truths: Mapping[str, SequenceSource],
-        results: Mapping[str, SequenceSource],
-        frames: Mapping[str, int],
-        role: str = "result",
-    ) -> Evaluated:
-        """Read, match and count each sequence; errors call the result `role`."""
-        sequences, messages = read_sequences(
-            truths, results, frames, role, with_class=self.classes is not None
-        )
-        present = set[int]().union(*(truth.category.tolist() for _, truth, *_ in sequences))
-        if missing := [x for x in self.classes or () if x not in present]:
-            present_classes = _listed_classes(present) or "no rows"
-            raise DataError(
-                f"`classes` has {missing[0]}, which no row of the ground truth has; "
-                f"its classes are: {present_classes}"
-            )
-        numbered = any((truth.category >= 1).any() for _, truth, *_ in sequences)
-        scenes, measured = list[Scene](), []
-        for sequence in sequences:
-            report(0, 0)
-            scene = make_scene(*sequence, self, numbered)
-            counts, sums, targets = self.measure(scene)
-            notes = scene.notes
-            if not counts["tp"] and len(scene.truth) and len(scene.result):
-                notes = [*notes, Message("no-matches", iou=self.iou)]
-            messages += [x.concerning(*filter(None, [scene.name])) for x in notes]
-            scenes.append(scene)
-            measured.append((counts, sums, targets))
-
-        by_class = self.ignored in DISTRACTORS
-        if (
-            by_class
-            and self.classes is None
-            and (class_0 := sum(int((x.category[~x.counted] == 0).sum()) for x in scenes))
-        ):
-            messages.append(Message("class-0-ignored", boxes=class_0))
-        counts_of, sums_of, targets_of = zip(*measured, strict=True)
-        counts, sums = (
-            {name: np.array([x[name] for x in of]) for name in of[0]} for of in (counts_of, sums_of)
-        )
-        targets = {name: np.concatenate([x[name] for x in targets_of]) for name in targets_of[0]}
-        if boxes := int(counts["ignored_truth_boxes"].sum()):
-            ignored_boxes = "distractors among them" if by_class else "them"
-            treatment = f"are removed ({int(counts['removed_result_boxes'].sum()):,})"
-            if self.ignored == "count":
-                treatment = "count as false positives"
-            about = {"which": ignored_boxes, "treatment": treatment}
-            messages.append(Message("ignored-boxes", boxes=boxes, **about))
-        frames_from = [scene.frames_from for scene in scenes]
-        if unknown := frames_from.count("rows"):
-            messages.append(Message("frames-not-given", unknown=unknown, sequences=len(scenes)))
-
-        # The classes, and the numbers of boxes with a digest of all rows, whatever their order.
-        evaluated = set[int]().union(*(x.category[x.counted].tolist() for x in scenes))
-        digest = hashlib.sha256()
-        for scene in scenes:
-            digest.update(f"{scene.name}||{scene.frames}".encode())
-            for boxes_of_side, ids in (
-                (scene.truth, scene.target_ids),
-                (scene.result, scene.identity_ids),
-            ):
-                for array in (ids[boxes_of_side.code], boxes_of_side.frame, boxes_of_side.box):
-                    digest.update(np.ascontiguousarray(array).tobytes())
-            digest.update(scene.counted.tobytes())
-        truth_boxes = sum(len(scene.truth) for scene in scenes)
-        result_boxes = sum(len(scene.result) for scene in scenes)
-        return Evaluated(
-            names=[scene.name for scene in scenes],
-            counts=counts,
-            sums=sums,
-            targets=targets,
-            frames_from=[*dict.fromkeys(frames_from)],
-            classes={
-                "classes_evaluated": _listed_classes(evaluated),
-                "classes_ignored": _listed_classes(present - evaluated),
-                "world_coordinates": sum(scene.world for scene in scenes),
-            },
-            fingerprint=f"{truth_boxes} x {result_boxes} boxes {digest.hexdigest()[:16]}",
-            messages=messages,
-        )
 
     def measure(self, scene: Scene) -> tuple[Counts, MatchSums, dict[str, np.ndarray]]:
         """Match the boxes of a sequence; return its counts, its sums of HOTA, and its targets.
@@ -772,32 +677,100 @@ METHOD = "sequence-jackknife"
 _DETECTIONS = re.compile(r"-(?:DPM|FRCNN|SDP)$")
 
 
-@dataclass(frozen=True, eq=False)
 class Evaluated:
     """The sequences of a result: counts and sums of HOTA, as arrays over sequences.
 
     A video is one sequence, or several sequences of the same video with different detections, as in
     MOT17.
+
+    - `counts`, `sums`: over sequences; `targets`: the variables of all targets
     """
 
-    names: list[str]
-    counts: Counts
-    sums: MatchSums
-    targets: dict[str, np.ndarray]  # variables of all targets
-    frames_from: list[str]  # the places where the numbers of frames are stated, in words
-    classes: dict[str, str | int]  # attributes on the classes of the ground truth
-    fingerprint: str
-    messages: list[Message]
+    def __init__(
+        self,
+        options: TrackingOptions,
+        truths: Mapping[str, SequenceSource],
+        results: Mapping[str, SequenceSource],
+        frames: Mapping[str, int],
+        role: str = "result",
+    ):
+        """Read, match and count each sequence; errors call the result `role`."""
+        sequences, messages = read_sequences(
+            truths, results, frames, role, with_class=options.classes is not None
+        )
+        present = set[int]().union(*(truth.category.tolist() for _, truth, *_ in sequences))
+        if missing := [x for x in options.classes or () if x not in present]:
+            present_classes = _listed_classes(present) or "no rows"
+            raise DataError(
+                f"`classes` has {missing[0]}, which no row of the ground truth has; "
+                f"its classes are: {present_classes}"
+            )
+        numbered = any((truth.category >= 1).any() for _, truth, *_ in sequences)
+        scenes, measured = list[Scene](), []
+        for sequence in sequences:
+            report(0, 0)
+            scene = Scene(*sequence, options, numbered)
+            scenes.append(scene)
+            measured.append(options.measure(scene))
+            counts, *_ = measured[-1]
+            if not counts["tp"] and len(scene.truth) and len(scene.result):
+                scene.notes.append(Message("no-matches", iou=options.iou))
+            messages += [x.concerning(*filter(None, [scene.name])) for x in scene.notes]
+        counts_of, sums_of, targets_of = zip(*measured, strict=True)
+        self.counts, self.sums = (
+            {name: np.array([x[name] for x in of]) for name in of[0]} for of in (counts_of, sums_of)
+        )
+        self.targets = {
+            name: np.concatenate([x[name] for x in targets_of]) for name in targets_of[0]
+        }
 
-    @cached_property
-    def video(self) -> np.ndarray:
-        """The video of each sequence, int64 (sequences,)."""
+        by_class = options.ignored in DISTRACTORS
+        if (
+            by_class
+            and options.classes is None
+            and (class_0 := sum(int((x.category[~x.counted] == 0).sum()) for x in scenes))
+        ):
+            messages.append(Message("class-0-ignored", boxes=class_0))
+        if boxes := int(self.counts["ignored_truth_boxes"].sum()):
+            ignored_boxes = "distractors among them" if by_class else "them"
+            treatment = f"are removed ({int(self.counts['removed_result_boxes'].sum()):,})"
+            if options.ignored == "count":
+                treatment = "count as false positives"
+            about = {"which": ignored_boxes, "treatment": treatment}
+            messages.append(Message("ignored-boxes", boxes=boxes, **about))
+        frames_from = [scene.frames_from for scene in scenes]
+        if unknown := frames_from.count("rows"):
+            messages.append(Message("frames-not-given", unknown=unknown, sequences=len(scenes)))
+        self.messages = messages
+        #: The places where the numbers of frames are stated, in words.
+        self.frames_from = [*dict.fromkeys(frames_from)]
+
+        # The classes, and the numbers of boxes with a digest of all rows, whatever their order.
+        evaluated = set[int]().union(*(x.category[x.counted].tolist() for x in scenes))
+        digest = hashlib.sha256()
+        for scene in scenes:
+            digest.update(f"{scene.name}||{scene.frames}".encode())
+            for boxes_of_side, ids in (
+                (scene.truth, scene.target_ids),
+                (scene.result, scene.identity_ids),
+            ):
+                for array in (ids[boxes_of_side.code], boxes_of_side.frame, boxes_of_side.box):
+                    digest.update(np.ascontiguousarray(array).tobytes())
+            digest.update(scene.counted.tobytes())
+        truth_boxes = sum(len(scene.truth) for scene in scenes)
+        result_boxes = sum(len(scene.result) for scene in scenes)
+        self.fingerprint = f"{truth_boxes} x {result_boxes} boxes {digest.hexdigest()[:16]}"
+        #: Attributes on the classes of the ground truth.
+        self.classes = {
+            "classes_evaluated": _listed_classes(evaluated),
+            "classes_ignored": _listed_classes(present - evaluated),
+            "world_coordinates": sum(scene.world for scene in scenes),
+        }
+        self.names = [scene.name for scene in scenes]
         videos = [_DETECTIONS.sub("", name) for name in self.names]
-        return np.unique(videos, return_inverse=True)[1].reshape(-1)
-
-    @property
-    def videos(self) -> int:
-        return int(self.video.max()) + 1
+        #: The video of each sequence, int64 (sequences,), and the number of videos.
+        self.video = np.unique(videos, return_inverse=True)[1].reshape(-1)
+        self.videos = int(self.video.max()) + 1
 
     @cached_property
     def total(self) -> tuple[Counts, MatchSums]:
@@ -1135,7 +1108,8 @@ def tracking(
             )
         truths = sources_of(truth, "truth")
         frames_of_sequence = frames_given(frames, truths)
-        evaluated = options.evaluate(truths, sources_of(result, "result"), frames_of_sequence)
+        results = sources_of(result, "result")
+        evaluated = Evaluated(options, truths, results, frames_of_sequence)
 
         # The variables of all sequences together, of each sequence, and of each target.
         names = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS}
@@ -1240,7 +1214,7 @@ def compare_trackers(
     evaluated = {}
     for name, result in results.items():
         with stage(f"matching {name}"):
-            evaluated[name] = options.evaluate(common, result, frames_of_sequence, _role(name))
+            evaluated[name] = Evaluated(options, common, result, frames_of_sequence, _role(name))
     results_of_trackers = [*evaluated.values()]
     first = results_of_trackers[0]
     messages += [

@@ -182,6 +182,8 @@ def test_bad_input_is_refused(scores):
     for options in ({"rank_unit": "person"}, {"ties": "expected"}):
         with raises_about(be.DataError, *options):
             be.cross_evaluate(scores, folds, task="open_set", **options)
+    with pytest.raises(be.ProtocolError, match="without a threshold there are only"):
+        be.cross_evaluate(scores, folds, threshold=None)
     with pytest.raises(be.DataError, match=r"be\.repeat"):
         be.cross_evaluate(scores, be.partition.ProbeGallerySplit(1))
     with pytest.raises(be.DataError, match="divides a list of pairs"):
@@ -442,23 +444,6 @@ def test_least_costs_of_folds_are_those_of_loops(kind, dtype, cells):
     mean, sd = aggregated.min_dcf.sel(statistic=["mean", "sd"]).values
     np.testing.assert_allclose(mean, expected.mean(axis=0))
     np.testing.assert_allclose(sd, expected.std(axis=0, ddof=1))
-
-
-def test_least_costs_of_listed_pairs():
-    rng = np.random.default_rng(1)
-    genuine = np.tile([True, True, False, False, False], 12)
-    values = (rng.normal(1 + ~genuine, 0.7) * 4).round() / 4
-    pairs = be.Scores.from_pairs(values, genuine)
-    folds = np.arange(60) // 20
-    by_fold = be.cross_evaluate(pairs, be.partition.PredefinedFolds(folds), priors=PRIORS)
-    expected = [
-        [
-            min_dcf(values[(folds == k) & genuine], values[(folds == k) & ~genuine], "distance", x)
-            for x in PRIORS
-        ]
-        for k in range(3)
-    ]
-    np.testing.assert_allclose(by_fold.min_dcf.values[0], expected, atol=1e-12)
 
 
 def test_a_part_without_genuine_attempts_has_none():

@@ -91,7 +91,9 @@ def test_disjoint_pairs_are_among_those_compared(seed):
     same = [a == b for a, b in pairs]
     scores = be.Scores.from_pairs(rng.random(len(pairs)), same, subjects=pairs)
     study = be.study_threshold(scores, 0.5, folds=2, repeats=1)
-    assert study.disjoint_pairs == most_disjoint([p for p in pairs if p[0] != p[1]])
+    compared = [p for p in pairs if p[0] != p[1]]
+    assert study.disjoint_pairs == most_disjoint(compared)
+    assert study.pairs_of_people == len({frozenset(p) for p in compared})
 
 
 def two_of_each(n: int = 60, close: float = 0.4):

@@ -179,19 +179,6 @@ def test_min_dcf_is_an_option_of_run(files, capsys):
         assert "between 0 and 1" in capsys.readouterr().err
 
 
-def test_pairs_of_people_of_a_study_are_those_that_the_list_compares():
-    rng = np.random.default_rng(2)
-    subjects = [sorted(rng.choice(30, 2, replace=False).tolist()) for _ in range(90)]
-    subjects += [(i, i) for i in range(30)] + subjects[:20]
-    scores = be.Scores.from_pairs(
-        [float(rng.normal(2.0 * (a == b))) for a, b in subjects],
-        [a == b for a, b in subjects], kind="similarity", subjects=subjects,
-    )  # fmt: skip
-    compared = {frozenset(pair) for pair in subjects if len(set(pair)) == 2}
-    study = be.study_threshold(scores, "far=0.1")
-    assert study["pairs_of_people"] == len(compared)
-
-
 def test_intervals_of_unknown_people_name_an_option_that_there_is():
     train, test = lists(1), lists(2)
     unknown = be.Scores.from_pairs(test.values, test.genuine, kind=test.kind)
