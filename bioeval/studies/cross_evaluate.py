@@ -349,7 +349,26 @@ def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dat
     return datasets
 
 
-#: The numbers of splits as arrays by name, the splits first.
+#: The numbers of the splits of a plan, as arrays by name. Splits are in the order of `plan.splits`,
+#: parts in the order of :data:`PARTS`.
+#:
+#: Arrays over (split, part, ...):
+#:
+#: - ``subjects``
+#: - verification and open set: ``genuine_attempts impostor_attempts ga fr fa gr``; decisions are 0
+#:   without a threshold
+#: - drawn claims: ``fa_unenrolled unenrolled_attempts``
+#: - open set: ``di`` (exactly at each rank) and ``detected`` (up to each rank)
+#: - closed set: ``attempts skipped``, and ``cms_count`` at each rank
+#: - open and closed set: ``gallery_subjects``
+#:
+#: Arrays over (split, ...):
+#:
+#: - ``threshold`` and ``threshold_next`` (distances), ``defined`` (whether there is a threshold)
+#: - the operating points of the test part by itself
+#: - ``crossing_pairs``
+#: - open set: ``searching``, the people of the test part who search without a mate
+#: - for messages: ``shared_subjects`` (in both parts), and ``tied`` (searches of the test part)
 Numbers = dict[str, np.ndarray]
 
 
@@ -624,9 +643,9 @@ def joined(numbers: Sequence[Numbers]) -> Numbers:
 def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[Numbers]:
     """Evaluate several tasks in every split, and return the numbers of each task.
 
-    See :data:`bioeval.studies.cross_evaluate.SplitNumbers`. The parts of many folds of a matrix are
-    masks of a matrix that is sorted once. Verification in other folds of a matrix is counted in
-    passes over the scores, where folds can share them. All other parts are selected.
+    The parts of many folds of a matrix are masks of a matrix that is sorted once. Verification in
+    other folds of a matrix is counted in passes over the scores, where folds can share them. All
+    other parts are selected.
     """
     plan, sides = system.plan, system.sides
     splits = [*plan.splits.values()]
@@ -858,28 +877,6 @@ class TrainedSystem(FoldedSystem):
 #: Labels of the dimension `part`: the threshold is chosen on the first, and judged on both.
 PARTS = ("train", "test")
 
-#: The numbers of the splits of a plan, as arrays by name. Splits are in the order of `plan.splits`,
-#: parts in the order of :data:`PARTS`.
-#:
-#: Arrays over (split, part, ...):
-#:
-#: - ``subjects``
-#: - verification and open set: ``genuine_attempts impostor_attempts ga fr fa gr``; decisions are 0
-#:   without a threshold
-#: - drawn claims: ``fa_unenrolled unenrolled_attempts``
-#: - open set: ``di`` (exactly at each rank) and ``detected`` (up to each rank)
-#: - closed set: ``attempts skipped``, and ``cms_count`` at each rank
-#: - open and closed set: ``gallery_subjects``
-#:
-#: Arrays over (split, ...):
-#:
-#: - ``threshold`` and ``threshold_next`` (distances), ``defined`` (whether there is a threshold)
-#: - the operating points of the test part (:data:`POINTS_OF_PARTS`)
-#: - ``crossing_pairs``
-#: - open set: ``searching``, the people of the test part who search without a mate
-#: - for messages: ``shared_subjects`` (in both parts), and ``tied`` (searches of the test part)
-SplitNumbers = Mapping[str, np.ndarray]
-
 #: Variables that are described for folds; all others are described as in a single evaluation.
 OF_FOLDS: dict[str, Variable] = {
     "gar": replace(VERIFICATION["gar"], detail="data"),
@@ -926,7 +923,7 @@ ALIKE = 0.1
 
 
 def fold_dataset(
-    numbers: SplitNumbers,
+    numbers: Numbers,
     plan: SplitPlan,
     about: Provenance,
     options: FoldOptions,
@@ -1028,9 +1025,7 @@ def fold_dataset(
     return dataset(variables, names, coordinates, attrs, _FIRST)
 
 
-def _support(
-    values: SplitNumbers, about: Provenance, options: FoldOptions
-) -> dict[str, np.ndarray]:
+def _support(values: Numbers, about: Provenance, options: FoldOptions) -> dict[str, np.ndarray]:
     if options.far_targets is None or options.task == "closed_set":
         return {}
     genuine, impostor = (values[f"{role}_attempts"][:, 1] for role in ("genuine", "impostor"))
@@ -1049,7 +1044,7 @@ def _support(
     }
 
 
-def _pooled(values: SplitNumbers, name: str) -> float:
+def _pooled(values: Numbers, name: str) -> float:
     """Return a rate of all test parts together; NaN without attempts."""
     quotient = VERIFICATION[name].quotient
     assert quotient is not None
@@ -1066,7 +1061,7 @@ def _first_part(splitter: Any) -> str:
 
 
 def _messages(
-    values: SplitNumbers, plan: SplitPlan, options: FoldOptions, about: Provenance
+    values: Numbers, plan: SplitPlan, options: FoldOptions, about: Provenance
 ) -> Iterator[Message]:
     splits = len(plan.splits)
     unit = "repeat" if plan.by_parts else "fold"
@@ -1126,7 +1121,7 @@ def _messages(
 
 
 def _messages_on_rates(
-    values: SplitNumbers, options: FoldOptions, attempts: Mapping[str, np.ndarray], unit: str
+    values: Numbers, options: FoldOptions, attempts: Mapping[str, np.ndarray], unit: str
 ) -> Iterator[Message]:
     for name in ("far", "frr", "cms"):
         if name not in values:

@@ -790,12 +790,8 @@ class TasksInParts:
         targets = self.tasks.far_targets
         roles = searches.roles(self.tasks.scores.layout, task.impostors)
         ranked = searches.attempts(searches.impostors(roles))
-        # DIR and thresholds are (parts, targets, ranks).
-        at_ranks = (
-            np.where(is_reported[:, None], x, np.nan) for x in ranked.dir_at_far(targets, ranks)
-        )
-        error = ranked.first.equal_error()
-        points = points_of_searches(ranked, error, *at_ranks, self.scores.kind)
+        error, at_far = ranked.first.equal_error(), ranked.dir_at_far(targets, ranks)
+        points = points_of_searches(ranked, error, *at_far, self.scores.kind)
         attempts = OpenSetAttempts(
             genuine=ranked.every.genuine_attempts,
             impostor=ranked.every.impostor_attempts,
@@ -856,8 +852,11 @@ class TasksInParts:
             if dims and (have_label := have_labels.get(dims[-1])) is not None:
                 remains = have_label.any(axis=0)
                 values = values[..., remains]
-                if values.ndim == 2 and not have_label[:, remains].all():
-                    values = np.where(have_label[:, remains], values, np.nan)
+                has_value = have_label[:, remains]
+                if values.ndim == 3:  # (parts, targets, ranks)
+                    has_value = has_value[:, None]
+                if not has_value.all():
+                    values = np.where(has_value, values, np.nan)
             variables[name] = (PARTITION, *dims), values
         labels[PARTITION] = np.arange(len(self.places))
         return Scalars(in_order(variables | costs), labels, table)

@@ -9,7 +9,7 @@ import pytest
 import scipy
 import strategies as cases
 import xarray as xr
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, strategies as st
 from limits import blocks_of
 from naive_folds import RULES, assert_folds, folds_of
 from named_arguments import raises_about
@@ -24,12 +24,24 @@ from ways import counted_by
 import bioeval as be
 
 
+@pytest.mark.parametrize("by_subject", [False, True])
 @given(data=st.data())
-def test_folds_equal_the_definition(data):
-    case = data.draw(cases.matrices(sizes=cases.SIZES[1:]))
-    codes = data.draw(folds_of(case))
+def test_folds_equal_the_definition(by_subject, data):
+    """With every subject in one fold, claims are fused by subject in one sweep."""
+    if by_subject:
+        case = data.draw(cases.matrices(sizes=((2, 1, 3), (1, 3, 2, 1, 2), (2, 2, 2, 2))))
+        names = [*case.probe_labels, *(() if case.square else case.gallery_labels)]
+        fold = {name: data.draw(st.integers(0, 2)) for name in dict.fromkeys(names)}
+        codes = np.array([fold[name] for name in names])
+        if len(np.unique(codes)) < 2:
+            codes[np.array([name == names[0] for name in names])] = 3
+        assume(len(np.unique(codes)) > 1)  # more than one subject
+        templates = "multi"
+    else:
+        case = data.draw(cases.matrices(sizes=cases.SIZES[1:]))
+        codes = data.draw(folds_of(case))
+        templates = data.draw(st.sampled_from(("single", "multi")))
     rule = data.draw(st.sampled_from(RULES))
-    templates = data.draw(st.sampled_from(("single", "multi")))
     fusion = data.draw(st.sampled_from(cases.FUSIONS)) if templates == "multi" else "best"
     ds = be.cross_evaluate(
         be.Scores(**case.scores()),
@@ -39,29 +51,6 @@ def test_folds_equal_the_definition(data):
         fusion=fusion,
     )
     assert_folds(ds, case, codes, rule, templates, fusion)
-
-
-@given(data=st.data())
-def test_folds_of_subjects_equal_the_definition(data):
-    """Fused by subject in one sweep: every subject is in one fold."""
-    case = data.draw(cases.matrices(sizes=((2, 1, 3), (1, 3, 2, 1, 2), (2, 2, 2, 2))))
-    names = [*case.probe_labels, *(() if case.square else case.gallery_labels)]
-    fold = {name: data.draw(st.integers(0, 2)) for name in dict.fromkeys(names)}
-    codes = np.array([fold[name] for name in names])
-    if len(np.unique(codes)) < 2:
-        codes[np.array([name == names[0] for name in names])] = 3
-    if len(np.unique(codes)) < 2:
-        return  # one subject only
-    rule = data.draw(st.sampled_from(RULES))
-    fusion = data.draw(st.sampled_from(cases.FUSIONS))
-    ds = be.cross_evaluate(
-        be.Scores(**case.scores()),
-        be.partition.PredefinedFolds(codes),
-        threshold=rule,
-        templates="multi",
-        fusion=fusion,
-    )
-    assert_folds(ds, case, codes, rule, "multi", fusion)
 
 
 @pytest.fixture(scope="module")
