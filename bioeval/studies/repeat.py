@@ -844,8 +844,8 @@ class TasksInParts:
             labels["rank"], _ = self._ranks_to_report(np.ones(1, dtype=np.int64))
             have_labels["rank"] = np.concatenate([mask for _, mask in counted if mask is not None])
         # Labels of no part go; a value without its label is NaN, and counts are float64 then.
-        for dim, have_label in have_labels.items():
-            labels[dim] = labels[dim][have_label.any(axis=0)]
+        for dim, is_there in have_labels.items():
+            labels[dim] = labels[dim][is_there.any(axis=0)]
         variables: dict[str, Any] = {}
         for name, values in numbers.items():
             dims = described(table, name).dims if values.ndim > 1 else ()

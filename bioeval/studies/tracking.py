@@ -761,7 +761,7 @@ class Evaluated:
         result_boxes = sum(len(scene.result) for scene in scenes)
         self.fingerprint = f"{truth_boxes} x {result_boxes} boxes {digest.hexdigest()[:16]}"
         #: Attributes on the classes of the ground truth.
-        self.classes = {
+        self.classes: dict[str, str | int] = {
             "classes_evaluated": _listed_classes(evaluated),
             "classes_ignored": _listed_classes(present - evaluated),
             "world_coordinates": sum(scene.world for scene in scenes),
