@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.integrate import quad_vec
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr
 from scipy.stats import binom
 
 
@@ -29,14 +29,6 @@ class GaussianScores:
     @property
     def sign(self):
         return 1.0 if self.kind == "distance" else -1.0
-
-    @property
-    def eer_threshold(self):
-        return -self.sign * self.d_prime / 2.0
-
-    @property
-    def auc(self):
-        return ndtr(self.d_prime / np.sqrt(2.0))
 
     def far(self, threshold, templates=1):
         return any_within(self.sign * np.asarray(threshold), templates)

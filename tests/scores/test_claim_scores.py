@@ -42,10 +42,8 @@ def test_they_equal_the_definition(data, templates, fusion, one_row_at_a_time):
     ds = be.verification(claims, thresholds=thresholds)
     counts = naive.verification_counts(genuine, impostor, thresholds, case.kind)
     assert (ds.genuine_attempts, ds.impostor_attempts) == (len(genuine), len(impostor))
-    incomplete_found = tuple(
-        ds.attrs.get(f"incomplete_{role}", 0) for role in ("genuine", "impostor")
-    )
-    assert incomplete_found == incomplete
+    roles = ("genuine", "impostor")
+    assert tuple(ds.attrs.get(f"incomplete_{x}", 0) for x in roles) == incomplete
     for name, expected in zip(("ga", "fr", "fa", "gr"), counts, strict=True):
         np.testing.assert_array_equal(ds[name], expected)
     if genuine and impostor:
@@ -93,10 +91,8 @@ def test_they_keep_names_exclusions_and_the_metadata_of_the_first_try():
     assert claims.name == "door"
     ds = be.verification(claims)
     assert (ds.attrs["system"], ds.attrs["exclude"]) == ("door", "session")
-    assert (
-        "an attempt consists of all tries of a subject with the same session (at most 2)"
-        in (ds.attrs["use"])
-    )
+    words = "an attempt consists of all tries of a subject with the same session (at most 2)"
+    assert words in ds.attrs["use"]
     assert claims.probe_meta["place"].tolist() == [i for i in range(32) if i % 4 < 2]
     assert set(claims.gallery_meta) == {"sex"}
 
@@ -177,14 +173,8 @@ def test_an_order_that_is_known_is_kept_by_a_selection():
 @pytest.mark.parametrize(
     ("taken", "says"),
     [
-        (
-            ["01/02/2024", "03/04/2024", "05/06/2024"],
-            "day 1 of month 2 or the reverse; write dates",
-        ),
-        (
-            ["10 May 2024", "9 June 2024", "1 July 2024"],
-            "'10 May 2024' is a date or a time in anot",
-        ),
+        (["01/02/2024", "03/04/2024", "05/06/2024"], "day 1 of month 2 or the reverse; write"),
+        (["10 May 2024", "9 June 2024", "1 July 2024"], "'10 May 2024' is a date or a time in"),
         (["3:15 p.m.", "12:15 p.m.", "4:15 p.m."], "'3:15 p.m.' .*write .*times as 15:30"),
         (["25.12.2023", "01.01.2024", "31.12.2024"], "'25.12.2023' .*; write dates as 2024-04-03"),
         (["morning", "noon", "evening"], "'morning' .*no order|no order that is known"),
@@ -214,11 +204,8 @@ def test_visits_whose_names_begin_anew_are_named():
     )
     (two_days,) = joined([1, 1, 2, 2], at=times)
     assert two_days["person"] == "b"
-    for title, days in (
-        ("day", [1, 2, 1, 1]),
-        ("Date", ["Mon", "Tue", "Mon", "Mon"]),
-        ("day", ["d1", "d2", "d1", None]),
-    ):
+    columns = [("day", [1, 2, 1, 1]), ("Date", ["Mon", "Tue", "Mon", "Mon"])]
+    for title, days in (*columns, ("day", ["d1", "d2", "d1", None])):
         (two_days,) = joined([1, 1, 1, 1], **{title: np.array(days, dtype=object)})
         assert (two_days["visits"], two_days["person"]) == (1, "a") and title in two_days["why"]
     assert joined([1, 1, 1, 1], day=[3, 3, 4, 4]) == joined([1, 1, 1, 1], lens=[1, 2, 3, 4]) == []

@@ -91,18 +91,14 @@ def test_every_form_in_every_layout(forms, layout, tmp_path):
     square = layout in ("square", "embeddings")
     rng, probe, gallery = drawn(5, square, templates=(20, 30))
     exclude = named(forms, probe, gallery)
-    embeddings = {
-        side: rng.integers(0, 9, (len(of["label"]), 3))
-        for side, of in zip("pg", (probe, gallery), strict=True)
-    }
-    values = np.sqrt(
-        ((embeddings["p"][:, None] - embeddings["p" if square else "g"]) ** 2).sum(axis=-1)
-    )
+    x = rng.integers(0, 9, (len(probe["label"]), 3)).astype(float)
+    y = x if square else rng.integers(0, 9, (len(gallery["label"]), 3))
+    values = np.linalg.norm(x[:, None] - y, axis=-1)
     meta = {"probe_meta": probe, "gallery_meta": None if square else gallery}
     labels = probe["label"], None if square else gallery["label"]
     if layout == "embeddings":
         options = {"metric": "l2", "probe_meta": probe, "exclude": exclude}
-        scores = streaming(embeddings["p"].astype(float), labels[0], **options)
+        scores = streaming(x, labels[0], **options)
         assert scores.streams
     else:
         scores = be.Scores(values, *labels, **meta)

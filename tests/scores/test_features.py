@@ -112,9 +112,8 @@ def test_labels_under_a_word_among_words():
 
 def test_columns_with_numbered_titles_are_features(tmp_path):
     table = pd.DataFrame(np.c_[WHO, X], columns=[f"x{i}" for i in range(6)])
-    truth = be.verification(
-        be.Scores(np.linalg.norm((table.values[:, None] - table.values), axis=-1), WHO)
-    ).eer
+    distances = np.linalg.norm((table.values[:, None] - table.values), axis=-1)
+    truth = be.verification(be.Scores(distances, WHO)).eer
     assert np.isclose(eer(table), truth)
     assert np.isclose(eer(pd.DataFrame(np.c_[WHO, X]).add_prefix("f")), truth)
     table.to_csv(tmp_path / "x.csv", index=False)
@@ -132,9 +131,8 @@ def sound_features(seed):
     people, several = int(rng.integers(3, 30)), int(rng.integers(1, 6))
     who = np.repeat(np.arange(people), several)
     width = int(rng.integers(2, 40))
-    real = rng.normal(size=(people, width))[who] + rng.choice([0.02, 0.3, 1.0]) * rng.normal(
-        size=(len(who), width)
-    )
+    noise = rng.choice([0.02, 0.3, 1.0])
+    real = rng.normal(size=(people, width))[who] + noise * rng.normal(size=(len(who), width))
     yield "real", real, who
     yield "tenths", np.round(real, 1), who
     yield "whole steps", np.round(real), who
@@ -193,9 +191,8 @@ def test_features_that_are_fitted_in_folds():
     from sklearn.model_selection import GroupKFold
 
     def evaluate(x):
-        return be.cross_evaluate(
-            x, GroupKFold(4), y=WHO, estimator=pca(2), task="verification", metric="l2"
-        )
+        options = {"y": WHO, "estimator": pca(2), "metric": "l2"}
+        return be.cross_evaluate(x, GroupKFold(4), task="verification", **options)
 
     for x in (with_column(WHO, 3), pd.DataFrame(X).add_prefix("f").assign(subject=WHO)):
         with pytest.raises(be.DataError, match="taken for a feature"):

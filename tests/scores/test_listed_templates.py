@@ -18,25 +18,19 @@ def drawn(seed):
     rng = np.random.default_rng(seed)
     n, people = int(rng.integers(1, 25)), rng.integers(0, 3, 6)
     names = np.array(list("abcdef"))
-    first_template, second_template = rng.integers(0, 6, (2, n))
-    scores = np.where(people[first_template] == people[second_template], 0.25, 0.5) + (
-        first_template + second_template if seed % 3 else 0
-    )
-    scores = np.where(first_template == second_template, 0.0, scores)
+    a, b = rng.integers(0, 6, (2, n))
+    genuine = people[a] == people[b]
+    scores = np.where(genuine, 0.25, 0.5) + (a + b if seed % 3 else 0)
+    scores = np.where(a == b, 0.0, scores)
     if seed % 5 == 0:
         scores[rng.random(n) < 0.3] = math.nan
     if seed % 4 == 0:
         scores = scores * (1 + 1e-7 * rng.integers(0, 3, n))
-    genuine = people[first_template] == people[second_template]
     if seed % 7 == 0:
         genuine = genuine ^ (rng.random(n) < 0.1)
     if seed % 7 == 1:
-        genuine = genuine & (first_template != second_template)
-    return (
-        list(zip(names[first_template].tolist(), names[second_template].tolist(), strict=True)),
-        scores,
-        genuine,
-    )
+        genuine = genuine & (a != b)
+    return list(zip(names[a].tolist(), names[b].tolist(), strict=True)), scores, genuine
 
 
 RULES = [{}, {"keep": "self"}, {"keep": ("self", "repeated")}, {"keep": "repeated"},
@@ -162,13 +156,12 @@ def test_numbers_of_pairs_in_errors(scores, genuine, given, message):
 
 def test_rounding_between_both_orders():
     pairs = [("a", "b"), ("b", "a"), ("a", "c")]
-    listed = be.Scores.from_pairs(
-        [1.0, 1 + 1e-6, 5], [1, 1, 0], pair_templates=pairs, unordered=True
-    )
+    options = {"pair_templates": pairs, "unordered": True}
+    listed = be.Scores.from_pairs([1.0, 1 + 1e-6, 5], [1, 1, 0], **options)
     assert listed.values.tolist() == [1, 5]
     assert [x.code for x in listed.remarks] == ["repeated-pairs"]
     with refused("different scores"):
-        be.Scores.from_pairs([1.0, 1 + 1e-4, 5], [1, 1, 0], pair_templates=pairs, unordered=True)
+        be.Scores.from_pairs([1.0, 1 + 1e-4, 5], [1, 1, 0], **options)
 
 
 def test_classes_contradict_subjects():

@@ -1,6 +1,5 @@
 """Labels of no person: impostors to all people, in every task, and no two of them are compared."""
 
-import itertools
 import json
 
 import naive
@@ -58,18 +57,6 @@ def case_of(given: Labelled) -> dict:
     return case | {"gallery_labels": given.gallery}
 
 
-def plain_attempts(case: dict) -> tuple[list, list]:
-    """Genuine and impostor scores of a matrix, by the rule alone."""
-    probes, gallery = case["probe_labels"], case["gallery_labels"] or case["probe_labels"]
-    attempts: tuple[list, list] = ([], [])
-    for i, j in itertools.product(range(len(probes)), range(len(gallery))):
-        nobody = naive.is_nobody(probes[i]) + naive.is_nobody(gallery[j])
-        if nobody == 2 or case["gallery_labels"] is None and i == j:
-            continue
-        attempts[nobody == 1 or probes[i] != gallery[j]].append(case["values"][i][j])
-    return attempts
-
-
 def found_attempts(scores: be.Scores) -> tuple[list, list]:
     ds = be.verification(scores, thresholds=THRESHOLDS)
     return [ds[x].values.tolist() for x in ("ga", "fa", "genuine_attempts", "impostor_attempts")]
@@ -92,7 +79,7 @@ def test_every_door_equals_the_definition(door, square, tmp_path):
     for seed in range(first, first + 6):
         kind = "distance" if door in ("embeddings", "tiles") else None
         given = world(seed, square=square, kind=kind)
-        expected = expected_attempts(plain_attempts(case_of(given)), given.kind)
+        expected = expected_attempts(naive.attempts_single(**case_of(given)), given.kind)
         if not sum(expected[2:]):
             continue
         scores, labels = DOORS[door](given, tmp_path), sum(given.sides, [])
@@ -126,7 +113,9 @@ def test_ids_say_which_labels_are_of_no_person():
         scores = be.Scores(distances, labels, distractor_ids=ids)
         names = [None if i in nobody else f"name {x}" for i, x in enumerate(labels)]
         case = {"values": distances, "probe_labels": names, "gallery_labels": None}
-        assert found_attempts(scores) == expected_attempts(plain_attempts(case), "distance")
+        assert found_attempts(scores) == expected_attempts(
+            naive.attempts_single(**case), "distance"
+        )
         said = arguments(be.verification(scores), "no-person")
         assert said["templates"] == f"{len(nobody)} template{'s' * (len(nobody) > 1)}"
     for wrong in ("x", [0.5], 0, [None]):
@@ -204,7 +193,9 @@ def test_a_matrix_may_have_blank_names_of_subjects(tmp_path):
     for source in (tmp_path / "x.csv", table):
         scores = be.load(source, kind="distance")
         assert scores.layout == "all-against-all"
-        assert found_attempts(scores) == expected_attempts(plain_attempts(case), "distance")
+        assert found_attempts(scores) == expected_attempts(
+            naive.attempts_single(**case), "distance"
+        )
 
 
 def test_a_table_of_templates_may_be_blank_and_commands_take_names(tmp_path, capsys):

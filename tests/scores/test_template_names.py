@@ -39,22 +39,16 @@ def attempts(scores: be.Scores) -> tuple[int, int]:
     return int(result.genuine_attempts), int(result.impostor_attempts)
 
 
-COUNTED = (int(GENUINE.sum()), int(IMPOSTOR.sum()))
-
-
 def test_counts_labels_and_photographs_name_no_templates():
     all_attempts = (MATRIX.size - int(IMPOSTOR.sum()), int(IMPOSTOR.sum()))
     for first in (0, 1):
-        counting = {
-            "probe_meta": {"name": np.arange(first, first + 5)},
-            "gallery_meta": {"name": [str(i) for i in range(first, first + 9)]},
-        }
-        assert attempts(be.Scores(MATRIX, *PEOPLE, **counting)) == all_attempts
+        counts = np.arange(first, first + 5), [str(i) for i in range(first, first + 9)]
+        meta = {"probe_meta": {"name": counts[0]}, "gallery_meta": {"name": counts[1]}}
+        assert attempts(be.Scores(MATRIX, *PEOPLE, **meta)) == all_attempts
     photograph = named("file", np.repeat("party.jpg", 12))  # several faces of one photograph
     assert attempts(photograph) == all_attempts
-    people = {"name": ["ann", "bob"]}
-    one_each = be.Scores(np.eye(2), *people.values(), *people.values(), probe_meta=people,
-                         gallery_meta=people)  # fmt: skip
+    two, people = ["ann", "bob"], {"name": ["ann", "bob"]}
+    one_each = be.Scores(np.eye(2), two, two, probe_meta=people, gallery_meta=people)
     assert attempts(one_each) == (2, 2)
 
 
@@ -123,7 +117,8 @@ def test_a_table_has_its_labels_or_its_names():
         turned = be.Scores(TABLE.iloc[::-1], *sides)
         assert float(be.verification(turned).eer) == eer
         assert turned.gallery_labels.tolist() == LABELS.tolist()
-    assert attempts(be.Scores(TABLE.iloc[ROWS, COLUMNS], *PEOPLE)) == COUNTED
+    counted = (int(GENUINE.sum()), int(IMPOSTOR.sum()))
+    assert attempts(be.Scores(TABLE.iloc[ROWS, COLUMNS], *PEOPLE)) == counted
     assert attempts(be.Scores(OF_LABELS)) == (24, 108)
     assert attempts(be.Scores(OF_LABELS, LABELS, LABELS)) == (36, 108)
     single = pd.DataFrame(SQUARE[::3, 1::3], index=LABELS[::3], columns=LABELS[::3])
