@@ -112,8 +112,6 @@ def searching(*rates: float) -> str:
 WRONG: dict[str, list[str | tuple[str, str]]] = {
     "check_by_hand": [
         'by_hand = {"GA": 2, "FR": 2, "FA": 1, "GR": 7}',  # < and not <=
-        'by_hand = {"GA": 1, "FR": 1, "FA": 1, "GR": 3}',  # each pair once
-        'by_hand = {"GA": 6, "FR": 2, "FA": 2, "GR": 6}',  # with the diagonal
         'by_hand = {"GA": 2, "FR": 2, "FA": 2}',
         ('by_hand = {"GA": 2, "FR": 2, "FA": 0, "GR": 8}', "exactly 4"),
         ('by_hand = {"GA": 2, "FR": 2, "FA": 6, "GR": 2}', "the table above"),
@@ -121,123 +119,89 @@ WRONG: dict[str, list[str | tuple[str, str]]] = {
     "check_count": [
         (counting(within="<"), "equal to t"),
         counting(left_out="False"),
-        counting(first="i + 1"),
         counting(t="4"),
-        "def count(distances, person, t): return by_hand",
         'def count(distances, person, t): print({"GA": 2, "FR": 2, "FA": 2, "GR": 6})',
     ],
     "check_rates": [
         rating(returned="frr, far"),
         (rating(far='counts["FA"] / sum(counts.values())'), "divided by all attempts"),
         rating(far=f"100 * {_FAR}", frr=f"100 * {_FRR}"),
-        rating(far='counts["FA"] / 38000', frr='counts["FR"] / 1800'),
-        rating(frr='counts["GA"] / (counts["GA"] + counts["FR"])'),
         rating(returned="None"),
     ],
     "check_of_all": [
         'of_all = count(distances, person, 5)["FR"] / 1800',
-        'of_all = count(distances, person, 5)["FA"] / 39800',
         'of_all = 100 * count(distances, person, 5)["FR"] / 39800',
         'of_all = count(distances, person, 5)["FR"]',
     ],
     "check_curves": [
         "impostor = distances[off][:38000]",
         ("far = 1 - far", "attempts that are rejected"),
-        "impostor = distances[off]",
         "far = np.array([(impostor < t).mean() for t in thresholds])",
-        "far = np.array([(impostor <= t).sum() for t in thresholds])",
-        "far = np.array([(distances[off] <= t).mean() for t in thresholds])",
-        "frr = np.array([(genuine >= t).mean() for t in thresholds])",
         "frr = np.array([(genuine > t) for t in thresholds])",
     ],
     "check_eer": [
         "nearest = np.argmin(far + frr)",
-        "nearest = np.argmin(far - frr)",
         "nearest = -500",
-        "eer = far[nearest]",
         "eer = far[nearest] + frr[nearest]",
-        "eer = thresholds[nearest]",
     ],
     "check_claims": [
         claiming("min()"),
         claiming("mean()"),
         (claiming("mean()").replace("name].", "name][off[i, person == name]]."), "mean"),
         "claims = claims.copy(); claims[3, 4] = np.inf",
-        "claims = claims[:, ::-1]",
-        "far_of_claims = (claims[~true] <= 5).sum()",
         "frr_of_claims = (claims[true] <= 5).mean()",
-        "frr_of_claims = (claims[true] > 5).sum() / 4000",
     ],
     "check_ranks": [
         "ranks = ranks - 1",
-        "ranks = np.minimum(ranks, 10)",
         ("ranks = np.ones(200, dtype=int)", "own mate"),
         ("ranks = 1 + (claims < claims[true][:, None]).sum(axis=1)", "among people"),
         "ranks = np.array([1 + (d[~own] < d[own].max()).sum() for d, own in zip(distances, same)])",
-        "cms = np.array([(ranks == k).mean() for k in range(1, 11)])",
         "cms = 100 * cms",
     ],
     "check_threshold": [
-        "threshold = candidates[0]",
         "threshold = candidates[fars > 0.01].min()",
-        "threshold = (fars <= 0.01).sum()",
         "threshold = threshold + 1e-3",
         "far_b = (impostor_a <= threshold).mean()",
-        "far_b = (impostor_b > threshold).mean()",
         "frr_b = (genuine_b <= threshold).mean()",
     ],
     "check_searches": [
-        searching(2 / 3, 1, 1 / 2, 0, 1),
         searching(1 / 3, 2 / 3, 1 / 3, 0, 1 / 3),  # over all probes
-        searching(1, 1, 1, 0, 1),
         (searching(1, 1, 1 / 2, 0, 1), "the rank is not used"),
         (searching(1 / 2, 1, 1 / 2, 0, 1 / 3), "all three probes"),
         searching(1 / 2, 1, 1 / 2, 0, 0),  # < and not <=
     ],
     "check_arrays": [
         'mate = distances.min("template")',
-        'mate = distances.where(same).max("template")',
         "mate = mate.values",
         'closer = (distances < mate).groupby("person").sum()',
-        'closer = (distances >= mate).groupby("person").sum()',
         ("closer = nearest <= mate", "counts a person once"),
     ],
     "check_partitions": [
         "rank = rank - 1",
-        'rank = 1 + (closer * other).sum("person") + 0 * enrolled.any("person")',
         'rank = 1 + (closer * enrolled).sum("person")',
-        'best = nearest.min("person") + 0 * rank',
         'best = nearest.where(~enrolled).min("person")',
         ('best = (nearest * enrolled).min("person")', "best has zeros"),
     ],
     "check_open_set": [
-        'DIR = identified.mean("probe")',
         'DIR = (identified & (mate < thresholds)).sum("probe") / genuine.sum("probe")',
         'FAR = (accepted & (best < thresholds)).sum("probe") / (~genuine).sum("probe")',
         'DIR = identified.sum("probe") / (~genuine).sum("probe")',
-        'DIR = (identified & (rank < ranks)).sum("probe") / genuine.sum("probe")',
-        'FAR = accepted.mean("probe")',
         'FAR = (genuine & (best <= thresholds)).sum("probe") / genuine.sum("probe")',
     ],
     "check_band": [
         'mean_dir = DIR.mean(("partition", "rank"))',
-        'mean_dir = DIR.sel(rank=5).mean("partition")',
         'mean_dir = DIR.sel(rank=1).mean("threshold")',
         'band = DIR.sel(rank=1).quantile([0.25, 0.75], "partition")',
-        'band = DIR.quantile([0.05, 0.95], "partition")',
     ],
     "check_dir_at_far": [
         'dir_at_far = DIR.sel(rank=1).where(FAR <= 0.1).min("threshold")',
-        'dir_at_far = DIR.sel(rank=1).where(FAR >= 0.1).max("threshold")',
         'dir_at_far = DIR.sel(rank=5).where(FAR <= 0.1).max("threshold")',
         "dir_at_far = DIR.sel(rank=1, threshold=5)",
     ],
     "check_pooled": [
         "mean_far, pooled_far = pooled_far, mean_far",
-        "pooled_far = mean_far",
         "mean_far = FAR.mean()",
         "pooled_far = (~genuine & (best <= 5)).mean()",
-        "pooled_far = (~genuine & (best <= 5)).sum()",
     ],
 }
 
