@@ -197,12 +197,6 @@ def read(
         gallery = probes
         probe_ids = list(range(m)) if probe_ids is None else probe_ids
         gallery_ids = probe_ids if gallery_ids is None else gallery_ids
-    elif gallery is None and probes is not None:
-        raise ValueError("all-against-all needs a square matrix")
-    if mask is None and (probes is None or gallery is None):
-        raise ValueError("labels or a mask")
-    if probes is not None and len(probes) != m or gallery is not None and len(gallery) != n:
-        raise ValueError("one label for each template")
 
     rows, enrolled = [], []
     for i in range(m):
@@ -284,15 +278,14 @@ def fuse(distances: Sequence[Any], fusion: str = "best", undefined: Any = INF) -
             scale = 1 if abs(total) < Fraction(2) ** 1000 else 2**64
             mean = float(total / scale) / len(distances) * scale
         return undefined if mean != mean else mean
-    if fusion == "median":
-        ordered = sorted(distances)
-        half = len(ordered) // 2
-        if len(ordered) % 2:
-            return ordered[half]
-        # The middle two are averaged in float64; opposite infinities as for the mean.
-        middle = (float(ordered[half - 1]) + float(ordered[half])) / 2
-        return undefined if middle != middle else middle
-    raise ValueError(f"fusion {fusion!r}")
+    assert fusion == "median"
+    ordered = sorted(distances)
+    half = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[half]
+    # The middle two are averaged in float64; opposite infinities as for the mean.
+    middle = (float(ordered[half - 1]) + float(ordered[half])) / 2
+    return undefined if middle != middle else middle
 
 
 @dataclass(frozen=True)
@@ -317,10 +310,7 @@ def candidates(data: Data, i: int, unit: str, fusion: str) -> list[Candidate]:
     """Return the entries of the gallery of probe ``i``, one for each template or subject."""
     if unit == "template":
         return [Candidate(c.distance, c.column, c.mate, c.subject) for c in data.rows[i]]
-    if unit != "subject":
-        raise ValueError(f"unit {unit!r}")
-    if data.gallery_subjects is None:
-        raise ValueError("subjects need labels")
+    assert unit == "subject"
     listed = []
     for (mate, subject), cells in groups(data.rows[i]).items():
         fused = fuse([c.distance for c in cells], fusion, data.undefined)
@@ -341,15 +331,12 @@ def claim_list(claims: Any, m: int) -> list[tuple[int, Any]]:
         indices, subjects = as_list(claims[0]) or [], as_list(claims[1]) or []
     else:
         indices, subjects = list(range(m)), as_list(claims) or []
-    if len(indices) != len(subjects):
-        raise ValueError("one subject for each claim")
     return list(zip(indices, subjects, strict=True))
 
 
 def resolve_claims(data: Data, claims: Any, unenrolled_claims: str) -> tuple[list, int]:
     """Claims of enrolled subjects, and the number of claims that were left out."""
-    if data.gallery_subjects is None:
-        raise ValueError("claims need labels")
+    assert data.gallery_subjects is not None
     if claims is None:  # each probe claims every enrolled subject once
         return [(i, s) for i in range(len(data.rows)) for s in data.gallery_subjects], 0
     genuine_claims, skipped = [], 0
@@ -470,8 +457,6 @@ def verification_counts(
     genuine: Sequence[Any], impostor: Sequence[Any], thresholds: Sequence[Any], kind: str
 ) -> tuple[list[int], list[int], list[int], list[int]]:
     """Counts ``ga, fr, fa, gr`` at each threshold."""
-    if kind == "order":
-        raise ValueError("an order has no threshold across rows")
     ga, fr, fa, gr = [], [], [], []
     genuine, impostor = [number(s) for s in genuine], [number(s) for s in impostor]
     for threshold in [number(threshold) for threshold in thresholds]:
@@ -519,14 +504,13 @@ def place(found: Sequence[Candidate], ties: str) -> tuple[Any, Any, bool]:
     elif ties == "stable":
         first = min(c.column for c in best)
         rank = 1 + closer + sum(1 for c in tied if c.column < first)
-    elif ties == "expected":
+    else:
+        assert ties == "expected"
         places, m = len(tied) + len(best), len(best)
         rank = {
             closer + r: Fraction(math.comb(places - r, m - 1), math.comb(places, m))
             for r in range(1, places - m + 2)
         }
-    else:
-        raise ValueError(f"ties {ties!r}")
     return best_distance, rank, bool(tied)
 
 
@@ -594,8 +578,6 @@ def roles(
     """Genuine attempts, the ``e_i`` of the impostor attempts, and all probes."""
     probes = ranked(data, unit, fusion, ties)
     genuine = [r for r in probes if r.rank is not None]
-    if impostors not in ("auto", "unenrolled", "leave-subject-out", "both"):
-        raise ValueError(f"impostors {impostors!r}")
     if data.all_against_all:
         playing = probes  # always leave-subject-out: single-template subjects play as well
     else:
@@ -629,8 +611,6 @@ def open_set(
     a probe with no usable template stays in the denominator and is never within.
     """
     data = read(*given, **options)
-    if data.kind == "order":
-        raise ValueError("an order has no threshold across rows")
     genuine, nearest, probes = roles(data, unit, fusion, ties, impostors)
     tg, ti = len(genuine), len(nearest)
     k_max = attainable(data, unit) if max_rank is None else max_rank
@@ -934,8 +914,6 @@ def open_set_points(
     Under expected ties the ``d_i`` of a probe counts if its rank can be ``k`` or better.
     """
     data = read(*given, **options)
-    if data.kind == "order":
-        raise ValueError("an order has no threshold across rows")
     genuine, nearest, _ = roles(data, unit, fusion, ties, impostors)
     if not genuine or not nearest:
         return []

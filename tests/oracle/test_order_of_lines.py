@@ -25,12 +25,8 @@ def lines_of(seed=0):
     lines = []
     for first, second in itertools.combinations(NAMES, 2):
         distance = rng.normal(1.0 if finger(first) == finger(second) else 2.0, 0.8)
-        lines.append(
-            (
-                *((first, second) if rng.random() < 0.5 else (second, first)),
-                round(float(distance), 4),
-            )
-        )
+        pair = (first, second) if rng.random() < 0.5 else (second, first)
+        lines.append((*pair, round(float(distance), 4)))
     return lines
 
 
@@ -150,11 +146,7 @@ def zero_far(values, impostors, number):
     genuine = []
     for low in range(0, 24, 3):
         for first, second in itertools.combinations(range(low, low + 3), 2):
-            late, early = (
-                (first, second)
-                if (number[first], first) > (number[second], second)
-                else (second, first)
-            )
+            early, late = sorted((first, second), key=lambda i: (number[i], i))
             genuine.append(values[late, early])
     return sum(x >= min(impostors) for x in genuine) / len(genuine)
 
@@ -173,11 +165,9 @@ def test_the_first_templates_are_enrolled_by_their_names(tmp_path):
         claims = be.claim_scores(scores, enrol="first:2")
         assert not [x for x in claims.remarks if x.code == "first-by-order"]
         assert {*claims.probe_meta["name"].tolist()} == {f"{f}_10" for f in FINGERS}
-        claim_scores = be.claim_scores(
-            matrix(order, name=NAMES, day=np.tile(["day10", "day9", "day2"], 8)),
-            enrol="first:2:day",
-        )
-        assert {*claim_scores.probe_meta["name"].tolist()} == {f"{f}_1" for f in FINGERS}
+        by_day = matrix(order, name=NAMES, day=np.tile(["day10", "day9", "day2"], 8))
+        claims = be.claim_scores(by_day, enrol="first:2:day")
+        assert {*claims.probe_meta["name"].tolist()} == {f"{f}_1" for f in FINGERS}
 
 
 SPLITTERS = [
@@ -201,11 +191,8 @@ def test_partitions_of_templates_with_names(splitter):
     for order in (range(24), *orders(24, count=4)):
         scores = matrix(order, name=NAMES, same=np.zeros(24))
         names = scores.probe_meta["name"]
-        parts = [
-            tuple(tuple(sorted(names[index])) for index in split)
-            for split in splitter.split(scores)
-        ]
-        partitions.add(tuple(parts))
+        splits = splitter.split(scores)
+        partitions.add(tuple(tuple(tuple(sorted(names[x])) for x in split) for split in splits))
     assert len(partitions) == 1
 
 

@@ -56,9 +56,8 @@ def test_templates_are_means_of_means(keys, text):
 
 
 def test_a_video_weighs_as_much_as_a_photograph():
-    embeddings = np.array(
-        [[1.0], [3.0], [3.0], [3.0]]
-    )  # one photograph and a video of three frames
+    # One photograph and a video of three frames.
+    embeddings = np.array([[1.0], [3.0], [3.0], [3.0]])
     meta = {"template": [5, 5, 5, 5], "media": ["p", "v", "v", "v"]}
     gallery_meta = {"template": [1], "media": ["p"]}
     sides = {"probe_meta": meta, "gallery_meta": gallery_meta, "metric": "l2"}
@@ -74,11 +73,7 @@ def test_a_video_weighs_as_much_as_a_photograph():
 @pytest.mark.parametrize(
     ("meta", "labels", "words"),
     [
-        (
-            {"templates": [1, 1]},
-            ["a", "a"],
-            r"`average` names 'template', .* Did you mean 'templates'",
-        ),
+        ({"templates": [1, 1]}, ["a", "a"], "names 'template', .* Did you mean 'templates'"),
         ({"template": [1, 1]}, ["a", "b"], r"embeddings of several subjects in 1 probe template;"),
         (
             {"template": [1, None]},
