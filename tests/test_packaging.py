@@ -206,13 +206,3 @@ def test_the_tree_has_no_link(root):
     paths = [path for x in of_project for path in (x, *x.rglob("*"))]
     assert len(paths) > 500
     assert not [path for path in paths if path.is_symlink()]
-
-
-def test_a_deleted_card_does_not_linger(tree, cards, tmp_path):
-    copy = tmp_path / "bioeval"
-    shutil.copytree(tree, copy)
-    build(copy, tmp_path / "before", "wheel")
-    deleted = sorted(cards)[0]
-    (copy / "protocols" / deleted).unlink()
-    after = build(copy, tmp_path / "after", "wheel")
-    assert cards_in(names_in_wheel(after)) == cards - {deleted}

@@ -1,7 +1,6 @@
 """The public names of Scores stay as they are, and few."""
 
 import inspect
-import pickle
 import re
 
 import numpy as np
@@ -64,11 +63,6 @@ def test_a_name_that_scores_lack_is_an_error():
     with pytest.raises(AttributeError, match="'Scores' object has no attribute 'no_such_name'"):
         scores.no_such_name  # noqa: B018
     assert not hasattr(scores, "_no_such_name")
-
-
-def test_scores_without_a_name_can_be_pickled():
-    scores = be.simulate(5, 2)
-    assert pickle.loads(pickle.dumps(scores)).select([1, 0]).shape == (2, 2)
 
 
 def test_an_error_within_a_property_of_scores_is_not_hidden(monkeypatch):
