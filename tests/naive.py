@@ -429,17 +429,14 @@ def attempts_of_transactions(
                 if claim not in nearest or candidate.distance < nearest[claim].distance:
                     nearest[claim] = candidate
         for claim, nearest_cell in nearest.items():
-            claimed = [claim] if templates == "single" else range(n)
-            claimed_columns = [
-                j
-                for j in claimed
-                if (templates == "single" or gallery[j] == claim)
-                and (gallery_labels is not None or tries[j] != transaction)
-            ]
+            claimed = range(n) if templates == "multi" else [claim]
+            claimed = [j for j in claimed if templates == "single" or gallery[j] == claim]
+            if gallery_labels is None:
+                claimed = [j for j in claimed if tries[j] != transaction]
             compared = [
                 {cell.column for cell in data.rows[i]} for i in range(m) if tries[i] == transaction
             ]
-            if any(columns and columns.isdisjoint(claimed_columns) for columns in compared):
+            if any(columns and columns.isdisjoint(claimed) for columns in compared):
                 incomplete[not nearest_cell.mate] += 1
                 continue
             (genuine if nearest_cell.mate else impostor).append(data.user(nearest_cell.distance))
@@ -472,7 +469,7 @@ def verification_counts(
 
 @dataclass
 class Ranked:
-    """What one probe contributes to identification, in the user's units.
+    """What one probe contributes to identification, in distances.
 
     ``rank`` is None without a usable mate, an int, or under expected ties the probability of
     each rank. ``best_mate`` and ``nearest_other`` are fused scores with subject ranks;
@@ -542,14 +539,12 @@ def ranks(
     ties: str = "pessimistic",
     **options: Any,
 ) -> list[Ranked]:
-    """Rank of the best mate of every probe, and the further scores that identification needs."""
+    """Rank of the best mate of every probe, with its score and the nearest other one."""
     data = read(*given, **options)
     out = ranked(data, unit, fusion, ties)
     for result in out:
         result.best_mate = data.user(result.best_mate)
         result.nearest_other = data.user(result.nearest_other)
-        result.nearest_template = data.user(result.nearest_template)
-        result.nearest_mate_template = data.user(result.nearest_mate_template)
     return out
 
 
@@ -635,19 +630,14 @@ def open_set(
         out.gr.append(ti - fa)
         out.far.append(rate(fa, ti))
         out.grr.append(rate(ti - fa, ti))
-        accepted_targets = sum(
-            r.nearest_template is not None and r.nearest_template <= threshold for r in targets
-        )
-        own = sum(
-            r.nearest_mate_template is not None and r.nearest_mate_template <= threshold
-            for r in targets
-        )
-        false = sum(
-            r.nearest_template is not None and r.nearest_template <= threshold for r in nontargets
-        )
-        out.ttr.append(rate(accepted_targets, len(targets)))
-        out.ttr_identity.append(rate(own, len(targets)))
-        out.ftr.append(rate(false, len(nontargets)))
+
+        def share(distances: list[Any], limit: Any = threshold) -> Any:
+            within = sum(x is not None and x <= limit for x in distances)
+            return rate(within, len(distances))
+
+        out.ttr.append(share([r.nearest_template for r in targets]))
+        out.ttr_identity.append(share([r.nearest_mate_template for r in targets]))
+        out.ftr.append(share([r.nearest_template for r in nontargets]))
     return out
 
 
@@ -709,11 +699,8 @@ def _roc_points(genuine: tuple[Any, ...], impostor: tuple[Any, ...], kind: str) 
     thresholds = sorted({*genuine, *impostor} - {FAILED}, reverse=kind == "similarity")
     ga, _, fa, _ = verification_counts(genuine, impostor, thresholds, kind)
     for threshold, genuine_accepts, i in zip(thresholds, ga, fa, strict=True):
-        points.append(
-            Point(
-                threshold, Fraction(i, len(impostor)), 1 - Fraction(genuine_accepts, len(genuine))
-            )
-        )
+        frr = 1 - Fraction(genuine_accepts, len(genuine))
+        points.append(Point(threshold, Fraction(i, len(impostor)), frr))
     return points
 
 

@@ -63,14 +63,10 @@ def floats(values: Any) -> np.ndarray:
 def assert_verification(ds: Any, genuine: Sequence, impostor: Sequence, kind: str) -> None:
     """Hold counts, rates and attempts at the dataset's own thresholds to their definition."""
     thresholds = ds.threshold.values
-    names = ("ga", "fr", "fa", "gr")
-    counts = dict(
-        zip(names, naive.verification_counts(genuine, impostor, thresholds, kind), strict=True)
-    )
-    assert (ds.genuine_attempts.item(), ds.impostor_attempts.item()) == (
-        len(genuine),
-        len(impostor),
-    )
+    found = naive.verification_counts(genuine, impostor, thresholds, kind)
+    counts = dict(zip(("ga", "fr", "fa", "gr"), found, strict=True))
+    attempts = [ds.genuine_attempts.item(), ds.impostor_attempts.item()]
+    assert attempts == [len(genuine), len(impostor)]
     for name, expected in counts.items():
         assert ds[name].dtype == np.int64
         np.testing.assert_array_equal(ds[name], expected, err_msg=name)

@@ -21,8 +21,6 @@ last=${!#}
 if [ "$1" = venv ]; then
   echo venv >>"$CALLS"
   "$PYTHON" -m venv --without-pip "$last"
-elif [ -e "$INTERRUPT" ]; then
-  kill -9 "$PPID"
 elif [ -n "${OFFLINE-}" ]; then
   echo "error sending request: dns error" >&2
   exit 1
@@ -53,24 +51,15 @@ class Checkout:
     def call(self, needs: str, code: int = 0, error: str = "", **variables: str) -> list[str]:
         calls = self.folder / "calls"
         calls.write_text("")
-        environment = {
-            k: v for k, v in os.environ.items() if not k.startswith(("BIOEVAL_", "VIRTUAL_"))
-        }
+        hidden = ("BIOEVAL_", "VIRTUAL_")
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(hidden)}
+        environment |= dict.fromkeys(("PYTHON", "BIOEVAL_PYTHON"), sys.executable)
+        environment["PATH"] = f"{self.folder / 'tools'}:{os.environ['PATH']}"
         process = subprocess.run(
             [self.folder / "scripts" / "script", needs],
-            env=environment
-            | {
-                "PATH": f"{self.folder / 'tools'}:{os.environ['PATH']}",
-                "PYTHON": sys.executable,
-                "BIOEVAL_PYTHON": sys.executable,
-                "CALLS": str(calls),
-                "INTERRUPT": str(self.folder / "interrupt"),
-            }
-            | variables,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+            env={**environment, "CALLS": str(calls), **variables},
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
         assert process.returncode == code, process.stderr
         assert error in process.stderr
         if not code:

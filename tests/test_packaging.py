@@ -109,18 +109,15 @@ def install(environment: Path, *what: str | Path) -> None:
 
 def check_installed(environment: Path, cards: set[str], where: Path, empty: Path) -> None:
     """Ask the installed package, from a directory that holds nothing."""
-    location = run(
-        python_of(environment), "-c", "import bioeval; print(bioeval.__file__)", cwd=empty
-    ).strip()
+    program = """
+import bioeval, importlib.metadata
+print(bioeval.__file__)
+print(bioeval.__version__)
+print(importlib.metadata.version("bioeval-protocols"))
+"""
+    location, *versions = run(python_of(environment), "-c", program, cwd=empty).splitlines()
     assert Path(location).resolve().is_relative_to(where.resolve())
-    version = run(
-        python_of(environment),
-        "-c",
-        "import bioeval, importlib.metadata as m\n"
-        "print(bioeval.__version__, m.version('bioeval-protocols'))",
-        cwd=empty,
-    ).split()
-    assert version[0] == version[1]
+    assert versions[0] == versions[1]
     listed = json.loads(run(scripts_of(environment) / "bioeval", "protocols", "--json", cwd=empty))
     assert cards <= {f"{card['name']}.toml" for card in listed}
 
@@ -130,8 +127,8 @@ def test_wheel_contents(wheel, cards):
     assert cards_in(names) == cards
     assert "bioeval/py.typed" in names
     assert "bioeval/cli/__init__.py" in names
-    assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert any(name.endswith("licenses/NOTICE") for name in names)
+    for text in ("licenses/LICENSE", "licenses/NOTICE"):
+        assert any(name.endswith(text) for name in names)
     outside = {name.partition("/")[0] for name in names if ".dist-info/" not in name}
     assert outside == {"bioeval"}  # neither tests nor scripts land in site-packages
     assert not [name for name in names if "__pycache__" in name]
@@ -142,12 +139,8 @@ def test_sdist_contents(sdist, cards):
     assert cards_in(names, "protocols/") == cards
     assert {"bioeval/py.typed", "pyproject.toml", "LICENSE", "NOTICE", "README.md"} <= set(names)
     assert {"tests/conftest.py", "scripts/_environment"} <= set(names)
-    assert {
-        "requirements/base.lock",
-        "requirements/dev.lock",
-        "requirements/full.lock",
-        "requirements/lowest.lock",
-    } <= set(names)
+    locks = ("base", "dev", "full", "lowest")
+    assert {f"requirements/{x}.lock" for x in locks} <= set(names)
 
 
 def test_the_lowest_versions_are_those_of_their_lock(root):

@@ -33,11 +33,8 @@ def scores_by_layout() -> list[be.Scores]:
     square = be.simulate(5, 2)
     people, names = [["a", "a"], ["a", "b"]], [["p", "q"], ["q", "r"]]
     pairs = be.Scores.from_pairs([0.1, 0.8], [1, 0], pair_templates=names, subjects=people)
-    return [
-        square,
-        pairs,
-        be.Scores.from_top_k([[1, 0]], ["a"], ["a", "b"], distances=[[1.0, 2.0]]),
-    ]
+    lists = be.Scores.from_top_k([[1, 0]], ["a"], ["a", "b"], distances=[[1.0, 2.0]])
+    return [square, pairs, lists]
 
 
 def is_available(scores: be.Scores, name: str) -> bool:

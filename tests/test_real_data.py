@@ -61,11 +61,8 @@ def test_orl_all_against_all(orl):
     assert (single.genuine_attempts, single.impostor_attempts) == (3600, 156_000)
     assert_points(single, expected, per_pair=2)
     (message,) = [x.arguments for x in be.messages(single) if x.code == "target-uncertain"]
-    assert (message["have"], message["targets"], message["needed"]) == (
-        {"people": 40},
-        [0.01],
-        [78],
-    )
+    said = [message[x] for x in ("have", "targets", "needed")]
+    assert said == [{"people": 40}, [0.01], [78]]
     assert (multi.genuine_attempts, multi.impostor_attempts) == (400, 400 * 39)
     assert (tree["open_set"].genuine_attempts, tree["open_set"].impostor_attempts) == (400, 400)
     closed = tree["closed_set"]
@@ -137,7 +134,8 @@ FILES = {
     "bob_atnt_scores-nonorm-openset-dev.txt": {"kind": "distance", "format": "bob"},
     "bob_scores-cmc-4col.txt": {"kind": "similarity", "format": "bob"},
     "pyeer_exp1": {"kind": "similarity"},
-    "pyeer_cmc_exp1": {  # probes first
+    # Probes first.
+    "pyeer_cmc_exp1": {
         "kind": "similarity",
         "trials": "pyeer_cmc_exp1_tp.txt",
         "format": "pyeer",
