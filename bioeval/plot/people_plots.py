@@ -101,7 +101,7 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         ax.text(0.5, 0.5, Style.translated(why_empty), transform=ax.transAxes, ha="center")
     worst = list[int]()
     for errors, rates in zip(ds["errors"].values, ds["rate"].values, strict=True):
-        ranked = highest_rates(errors, rates, len(rates))
+        ranked = highest_rates(errors, rates)
         if len({rates[i] for i in ranked[: NAMED + 1]}) > 1 or len(ranked) <= NAMED:
             worst += ranked[:NAMED]  # more who all have the highest rate are not named
     worst = [i for i in list(dict.fromkeys(worst)) if is_placed[i]]

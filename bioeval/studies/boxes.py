@@ -112,21 +112,21 @@ def read_boxes(
         line, written, columns = _columns_of_text(value, names, least, of_result)
     else:
         if (columns_of_table := columns_of(value)) is not None:
-            # The names that a table has, and their columns; the first `least` must be there.
+            # The names that a table has, and their columns.
             name_in_table = {name.casefold(): name for name in columns_of_table}
-            column_of = {name: name_in_table.get(name) for name in names}
-            for name, synonyms in _SYNONYMS.items():
-                if column_of.get(name, "") is None:
-                    column_of[name] = next(
-                        (name_in_table[x] for x in synonyms if x in name_in_table), None
+            column_of: dict[str, str] = {}
+            for name in names:
+                known = [x for x in (name, *_SYNONYMS.get(name, ())) if x in name_in_table]
+                if known:
+                    column_of[name] = name_in_table[known[0]]
+                elif name not in _OPTIONAL:
+                    raise DataError(
+                        f"{role} is a table without the column {name!r}; its columns are "
+                        f"{', '.join(map(repr, columns_of_table))}; expected "
+                        f"{', '.join(names[:least])}"
                     )
-            if lacking := [name for name in names[:least] if column_of[name] is None]:
-                raise DataError(
-                    f"{role} is a table without the column {lacking[0]!r}; its columns are "
-                    f"{', '.join(map(repr, columns_of_table))}; expected {', '.join(names[:least])}"
-                )
-            names = tuple(name for name in names if column_of[name] is not None)
-            value = np.column_stack([columns_of_table[str(column_of[name])] for name in names])
+            names = tuple(column_of)
+            value = np.column_stack([columns_of_table[x] for x in column_of.values()])
         place = f"{role}: row"
         array = _rows_of_boxes(value, role, names[:least], of_result)
         line, written = np.arange(1, len(array) + 1), list(array.T)

@@ -343,15 +343,17 @@ class DataCheck(Shown):
             "kind": self.kind,
             "protocol": self.protocol,
             "misleads": self.misleads,
-            **{f"{x}s": len(self.with_severity(x)) for x in SEVERITIES[1:]},
+            **self._counts(),
             "findings": self._records(),
         }
 
     def _numbers(self) -> list[dict[str, Any]]:
         counts = [{"measure": "count", "check": x.check, "value": x.count} for x in self.findings]
-        return [
-            {"measure": f"{x}s", "value": len(self.with_severity(x))} for x in SEVERITIES[1:]
-        ] + counts
+        return [{"measure": x, "value": number} for x, number in self._counts().items()] + counts
+
+    def _counts(self) -> dict[str, int]:
+        """Return the number of findings of each severity but ok, the most serious last."""
+        return {f"{x}s": len(self.with_severity(x)) for x in SEVERITIES[1:]}
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -379,11 +381,8 @@ class DataCheck(Shown):
     @property
     def numbers(self) -> Text:
         """The number of findings of each severity, the most serious first."""
-        parts = []
-        for severity in reversed(SEVERITIES[1:]):
-            number = len(self.with_severity(severity))
-            if number:
-                parts.append(Count(number, noun=f"{severity}s"))
+        counts = reversed(self._counts().items())
+        parts = [Count(number, noun=noun) for noun, number in counts if number]
         return Enumeration(parts, "") if parts else "nothing found"
 
     def __repr__(self) -> str:
@@ -454,15 +453,13 @@ def _layout(scores: Scores, copies: Copies | None) -> Finding:
     if doubt := scores.doubt_of_square:
         severity: Severity = "error" if doubt == "half-matrix" else "warning"
         return Finding("layout", severity, Message(doubt), count=templates)
-    _, sizes = np.unique(scores.codes.gallery, return_counts=True)
     if copies is not None and copies.found:
         return Finding("layout", "warning", copies.message(scores.layout), count=copies.found)
-    labels = scores.codes.labelled
-    are_equal = scores.layout == "probe-against-gallery" and np.array_equal(
-        labels.probe, labels.gallery
-    )
-    if copies is None and are_equal and sizes.max() > 1:
-        return Finding("layout", "note", Message("same-labels-twice"), count=templates)
+    if copies is None and scores.layout == "probe-against-gallery":
+        labels = scores.codes.labelled
+        has_mates = np.bincount(scores.codes.gallery).max() > 1
+        if has_mates and np.array_equal(labels.probe, labels.gallery):
+            return Finding("layout", "note", Message("same-labels-twice"), count=templates)
     return _passed("layout")
 
 

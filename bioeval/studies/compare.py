@@ -921,9 +921,8 @@ def by_attempts(
         groups, details["jackknifed"] = groups_left_out(len(everyone), _GROUPS_OF_FUNCTIONS)
         for function in functions:
             # A function of the scores, and its values without each of the groups of people.
-            codes = scores.codes
-            value = function.value_of(scores)
-            without = np.empty(groups)
+            columns = np.empty(1 + groups)
+            columns[0] = function.value_of(scores)
             for g in range(groups):
                 group = everyone[g::groups]
                 probe_stays = ~np.isin(codes.probe, group)
@@ -934,13 +933,13 @@ def by_attempts(
                     remaining = scores.select(
                         np.flatnonzero(probe_stays), np.flatnonzero(gallery_stays)
                     )
-                without[g] = function.value_of(remaining)
+                columns[1 + g] = function.value_of(remaining)
             measures.append(
                 SystemMeasure(
                     scalar=function.scalar,
-                    columns=np.append(value, without),
-                    limits=limits_without(function.scalar, value, without, groups, interval),
-                    own=without - value,
+                    columns=columns,
+                    limits=limits_without(function.scalar, columns, groups, interval),
+                    own=columns[1:] - columns[0],
                 )
             )
     measures = wanted.in_order(measures)
@@ -1148,16 +1147,15 @@ def groups_left_out(people: int, most: int) -> tuple[int, str]:
 
 
 def limits_without(
-    scalar: Variable, value: float, without: np.ndarray, trials: int, interval: IntervalMethod
+    scalar: Variable, columns: np.ndarray, trials: int, interval: IntervalMethod
 ) -> tuple[float, float]:
     """Return the limits of a value by the jackknife over groups of people.
 
-    `without` are the values without each group. The limits are Student's; if the value has finite
-    bounds, they are computed on the logit scale.
+    `columns` are the value, and the values without each group. The limits are Student's; if the
+    value has finite bounds, they are computed on the logit scale.
     """
-    if np.isnan(value) or len(without) < 2 or np.isnan(without).any():
+    if len(columns) < 3 or np.isnan(columns).any():
         return np.nan, np.nan
-    columns = np.append(value, without)
     low, high = student(columns, interval.confidence, max(trials, 1), scalar.bounds)
     return float(low), float(high)
 
@@ -1218,10 +1216,9 @@ def by_queries(
         columns = queries.replicate_mean(mean)[0]
         low, high = map(float, queries.limits(columns, mean.counted))
         if means_without is not None:
-            without = means_without[name, rank]
+            columns = np.append(columns[0], means_without[name, rank])
             trials = round(queries.independent_people(mean.counted))
-            low, high = limits_without(VARIABLES[name], columns[0], without, trials, interval)
-            columns = np.append(columns[0], without)
+            low, high = limits_without(VARIABLES[name], columns, trials, interval)
         # A counted query adds 1 to its person, so that systems with other queries differ.
         decided = np.nan_to_num(mean.by_query) + mean.counted
         system_measures.append(

@@ -524,13 +524,12 @@ def _tests(
     return variables, messages
 
 
-def highest_rates(errors: np.ndarray, rates: np.ndarray, number: int) -> list[int]:
-    """Return the subjects with the highest error rates; among equal rates, most errors first.
+def highest_rates(errors: np.ndarray, rates: np.ndarray) -> list[int]:
+    """Return the subjects with errors by decreasing rates; among equal rates, most errors first.
 
-    Rates are compared, since a subject with more attempts has more errors. Subjects without an
-    error are left out.
+    Rates are compared, since a subject with more attempts has more errors.
     """
-    order = np.lexsort((-errors, -np.where(errors > 0, rates, 0.0)))[:number]
+    order = np.lexsort((-errors, -np.where(errors > 0, rates, 0.0)))
     return order[errors[order] > 0].tolist()
 
 
@@ -540,7 +539,7 @@ def _answers(ds: xr.Dataset) -> Iterator[Message]:
     for error, prefix in (("fr", ""), ("fa_as_probe", "far_")):
         of_error = ds.sel(error=error)
         errors, rates = of_error["errors"].values, of_error["rate"].values
-        ranked = highest_rates(errors, rates, len(rates))
+        ranked = highest_rates(errors, rates)
         if not ranked:
             continue
         highest = [i for i in ranked if rates[i] == rates[ranked[0]]]

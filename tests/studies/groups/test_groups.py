@@ -276,23 +276,10 @@ TRIALS = [
 THRESHOLD = 0.3
 
 
-def expected():
-    """Return false accepts and impostor attempts by group of the probe and of the enrolled."""
-    accepts, attempts = {}, {}
-    for enrolled, probe, score in TRIALS:
-        if enrolled[:2] == probe[:2]:
-            continue
-        key = GROUP[probe[:2]], GROUP[enrolled[:2]]
-        attempts[key] = attempts.get(key, 0) + 1
-        accepts[key] = accepts.get(key, 0) + (score >= THRESHOLD)
-    return accepts, attempts
-
-
 def require_expected(ds):
-    accepts, attempts = expected()
-    for (probe, claimed), number in attempts.items():
-        cell = ds.sel(group=probe, claimed_group=claimed)
-        assert cell.impostor_attempts == number and cell.fa == accepts[probe, claimed]
+    attempts = [naive_groups.Attempt(b[:2], a[:2], x, a[:2] == b[:2]) for a, b, x in TRIALS]
+    expected = naive_groups.by_group(attempts, GROUP, THRESHOLD, "similarity")
+    assert_groups(ds, expected, GROUP)
 
 
 def lines(head):
