@@ -391,16 +391,28 @@ def pairs_won(genuine: np.ndarray, accepted: np.ndarray, twice_the_impostors: An
     return accepted
 
 
-def hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
-    """Return the rates where the hulls of ROCs meet the line FAR = FRR; NaN if they do not.
+def hull_equal_errors(far: np.ndarray, frr: np.ndarray, defined: np.ndarray) -> np.ndarray:
+    """Return the rate where the hull of each ROC meets the line FAR = FRR, (ROCs,); NaN if none.
 
     The EER on the lower-left convex hull ("ROCCH"): Provost and Fawcett (2001), *Machine Learning*
     42; Brümmer and de Villiers (2013), arXiv:1304.2865.
 
     FAR and FRR are (points, ROCs), the first point being reject-all, (0, 1). The last point accepts
-    most attempts: it is (1, 0) unless some attempts failed. The edge of each hull that crosses the
-    line is found from a point on each side of the line: while a point is below the edge, the lowest
-    point replaces the end on its side.
+    most attempts: it is (1, 0) unless some attempts failed. ROCs that are not `defined` have NaN.
+    """
+    rates = np.full(len(defined), np.nan)
+    of_defined = np.flatnonzero(defined)
+    step = max(1, POINTS_TOGETHER // len(far))
+    for low in range(0, len(of_defined), step):
+        rocs = of_defined[low : low + step]
+        rates[rocs] = _met_by_hulls(far[:, rocs], frr[:, rocs])
+    return rates
+
+
+def _met_by_hulls(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+    """Find the edge of each hull that crosses the line, from a point on each side of the line.
+
+    While a point is below the edge, the lowest point replaces the end on its side.
     """
     roc = np.arange(far.shape[1])
     first_loose = (far < frr).argmin(axis=0)  # the first point that is not strict, if there is any
@@ -430,54 +442,7 @@ def hull_equal_errors(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     return np.where(meets, x0 + share * (x1 - x0), np.nan)
 
 
-class ErrorCurve:
-    """FAR and FRR of parts, along points from strict to loose: measures that all curves share."""
-
-    #: The attempts of each class, not 0: a number, or (parts,). The errors of rates are of 1.
-    denominators: tuple[Any, Any] = (1, 1)
-
-    @cached_property
-    def defined(self) -> np.ndarray:
-        """Whether both classes have attempts, bool (parts,)."""
-        raise NotImplementedError
-
-    @cached_property
-    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """FAR and FRR from reject-all to accept-all, both (points, parts).
-
-        If attempts failed, nothing accepts all: the loosest point stands for it.
-        """
-        raise NotImplementedError
-
-    def around_crossing(self) -> tuple[Points, Points, np.ndarray]:
-        """Return the last points with FAR < FRR, the next, and whether FAR >= FRR there."""
-        raise NotImplementedError
-
-    def equal_error(self) -> EqualError:
-        """Return the EERs, their thresholds and brackets, (parts,); NaN if they are undefined.
-
-        Point 1 is the first point with FAR >= FRR, and point 0 is the point before it; see
-        :func:`equal_error_between`.
-        """
-        before, after, is_crossed = self.around_crossing()
-        return equal_error_between(before, after, *self.denominators, is_crossed & self.defined)
-
-    def hull_equal_error(self) -> np.ndarray:
-        """Return the EER on the convex hull of each ROC, (parts,)."""
-        rates = np.full(len(self.defined), np.nan)
-        far, frr = self.with_ends
-        defined = np.flatnonzero(self.defined)
-        step = max(1, POINTS_TOGETHER // len(far))
-        for low in range(0, len(defined), step):
-            parts = defined[low : low + step]
-            rates[parts] = hull_equal_errors(far[:, parts], frr[:, parts])
-        return rates
-
-    def where_defined(self, values: np.ndarray, where: Any = True) -> np.ndarray:
-        return np.where(along_points(self.defined, values) & where, values, np.nan)
-
-
-class AttemptsOfParts(ErrorCurve):
+class AttemptsOfParts:
     """The attempts of verification in one part or in many, and their operating points.
 
     Rates and thresholds are NaN in a part that lacks attempts of a class, and where there is no
@@ -510,7 +475,6 @@ class AttemptsOfParts(ErrorCurve):
         # (parts,): denominators, not 0.
         self._genuine = np.maximum(self.genuine_attempts, 1)
         self._impostor = np.maximum(self.impostor_attempts, 1)
-        self.denominators = self._genuine, self._impostor
 
     @classmethod
     def of_lists(
@@ -593,7 +557,12 @@ class AttemptsOfParts(ErrorCurve):
             starts,
         )
 
-    def around_crossing(self) -> tuple[Points, Points, np.ndarray]:
+    def equal_error(self) -> EqualError:
+        """Return the EERs, their thresholds and brackets, (parts,); NaN if they are undefined.
+
+        Point 1 is the first point with FAR >= FRR, and point 0 is the point before it; see
+        :func:`equal_error_between`.
+        """
         threshold, rejected_before = self.crossing()
         is_crossed = ~np.isnan(threshold) & self.defined
         accepted = self.impostor.upto(np.where(is_crossed, threshold, np.inf))
@@ -607,7 +576,15 @@ class AttemptsOfParts(ErrorCurve):
         # Failures may keep FRR above FAR.
         is_crossed &= crossed(accepted, rejected, self._genuine, self._impostor)
         before = Points(largest_before, accepted_before, rejected_before)
-        return before, Points(threshold, accepted, rejected), is_crossed
+        after = Points(threshold, accepted, rejected)
+        return equal_error_between(before, after, self._genuine, self._impostor, is_crossed)
+
+    def hull_equal_error(self) -> np.ndarray:
+        """Return the EER on the convex hull of each ROC, (parts,)."""
+        return hull_equal_errors(*self.with_ends, self.defined)
+
+    def where_defined(self, values: np.ndarray, where: Any = True) -> np.ndarray:
+        return np.where(along_points(self.defined, values) & where, values, np.nan)
 
     def crossing(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the first threshold with FAR >= FRR, and the false rejects before it, (parts,).
@@ -743,7 +720,11 @@ class AttemptsOfParts(ErrorCurve):
 
     @cached_property
     def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """FAR and FRR at the corners, (points, parts); parts with fewer repeat their last point."""
+        """FAR and FRR at the corners and accept-all, (points, parts).
+
+        If attempts failed, nothing accepts all: the last point stands for it. Parts with fewer
+        points repeat their last.
+        """
         curve = self.corners
         sizes = np.diff(curve.starts)[:, None]
         # (parts, most corners + 1): a row for each part, from strict to loose.

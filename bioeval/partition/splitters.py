@@ -45,7 +45,6 @@ class _Folds(Splitter[Any]):
                 f"{splitter}: n_repeats or random_state is given, but nothing is random; set "
                 "shuffle=True"
             )
-        require_column(splitter, getattr(self, "stratify", None))
 
     def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
         seed = seed_sequence(self.random_state) if self.shuffle else None
@@ -74,7 +73,18 @@ class _Folds(Splitter[Any]):
 
 
 @dataclass(eq=False, repr=False)
-class SubjectKFold(_Folds):
+class _StratifiedFolds(_Folds):
+    _: KW_ONLY
+    stratify: str | None = None
+
+    _parts = TrainTest
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_column(type(self).__name__, self.stratify)
+
+
+class SubjectKFold(_StratifiedFolds):
     """K folds of subjects: no subject is in both training and test.
 
     Every sample is tested exactly once. Which samples a fold gets depends on the subjects
@@ -120,20 +130,8 @@ class SubjectKFold(_Folds):
     >>> splitter = SubjectKFold(2, n_repeats=3, shuffle=True, random_state=0)
     >>> splitter.get_n_splits()
     6
-    >>> for train, test in splitter.split(y=["ann", "ann", "bob", "cem"]):
-    ...     print(train, test)
-    [3] [0 1 2]
-    [0 1 2] [3]
-    [0 1] [2 3]
-    [2 3] [0 1]
-    [0 1] [2 3]
-    [2 3] [0 1]
     """
 
-    _: KW_ONLY
-    stratify: str | None = None
-
-    _parts = TrainTest
     by_subject = True
 
     def _folds(
@@ -146,8 +144,7 @@ class SubjectKFold(_Folds):
         return lambda repeats: shuffle.folds(repeats, self.n_splits)[:, subjects.codes]
 
 
-@dataclass(eq=False, repr=False)
-class SampleKFold(_Folds):
+class SampleKFold(_StratifiedFolds):
     """K folds of samples: a subject may be on both sides, a sample never.
 
     This is the partition where the tested subjects are known to the system, such as a classifier
@@ -157,15 +154,9 @@ class SampleKFold(_Folds):
 
     Parameters
     ----------
-    n_splits : int
-        Number of folds, at least 2 and at most the number of samples.
-    n_repeats : int
-        Number of times the samples are divided. More than one needs ``shuffle=True``; each repeat
-        uses another random order. Every sample is tested once in each repeat.
-    shuffle : bool
-        Take the samples in random order; otherwise as they come, in blocks.
-    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
-        The seed, with ``shuffle=True`` only. None draws other partitions each time.
+    n_splits, n_repeats, shuffle, random_state
+        As for :class:`SubjectKFold`, but of samples, which are taken as they come without
+        `shuffle`.
     stratify : str, optional
         ``"subject"`` gives each fold the same number of each subject's samples, give or take
         one; the name of a metadata column does so for each of its values. Subjects with fewer
@@ -182,11 +173,6 @@ class SampleKFold(_Folds):
     [0 2 4] [1 3 5]
     """
 
-    _: KW_ONLY
-    stratify: str | None = None
-
-    _parts = TrainTest
-
     def _folds(
         self, samples: SplitInput, seed: np.random.SeedSequence | None
     ) -> Callable[[int], np.ndarray]:
@@ -199,7 +185,6 @@ class SampleKFold(_Folds):
         return lambda repeats: shuffle.folds(repeats, self.n_splits)[:, place]
 
 
-@dataclass(eq=False, repr=False)
 class GalleryKFold(_Folds):
     """K folds of the templates of each subject: each fold is enrolled once, and the others probe.
 
@@ -210,14 +195,10 @@ class GalleryKFold(_Folds):
     ----------
     n_splits : int
         Number of folds, at least 2 and at most the templates of the subject with the fewest.
-    n_repeats : int
-        Number of times the templates are divided. More than one needs ``shuffle=True``; each repeat
-        uses another random order.
-    shuffle : bool
-        Take the templates of each subject in random order. Otherwise they are taken in turn, in the
-        order of their names (metadata ``template`` or ``name``), without names as they come.
-    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
-        The seed, with ``shuffle=True`` only. None draws another partition each time.
+    n_repeats, shuffle, random_state
+        As for :class:`SubjectKFold`, but of the templates of each subject. Without `shuffle` they
+        are taken in turn, in the order of their names (metadata ``template`` or ``name``), without
+        names as they come.
 
     Examples
     --------
@@ -511,12 +492,8 @@ class SampleShuffleSplit(_Shuffle):
 
     Parameters
     ----------
-    n_splits : int
-        Number of splits.
-    test_size, train_size : float, int or None
-        A proportion of the samples in (0, 1) or their number; as for :class:`SubjectShuffleSplit`.
-    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
-        The seed. None draws other partitions each time.
+    n_splits, test_size, train_size, random_state
+        As for :class:`SubjectShuffleSplit`, with sizes in samples.
 
     Examples
     --------
@@ -544,10 +521,8 @@ class TrainValidationTest(Division[ThreeParts]):
     unit : {"subject", "sample"}
         The unit of division. By subject, no subject is in two parts; by sample, a subject may
         be, a sample never.
-    n_splits : int
-        Number of splits.
-    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
-        The seed. None draws another partition each time.
+    n_splits, random_state
+        As for :class:`SubjectShuffleSplit`.
 
     Examples
     --------
@@ -807,10 +782,8 @@ class EnrolledSplit(Splitter[ProbesGallery]):
         The subjects that are enrolled, in place of `unenrolled`: a number, or a proportion, rounded
         down, of the subjects with templates enough. No other subject is enrolled; subjects with too
         few templates are left out with ``too_few="drop"``.
-    n_repeats : int
-        How often to draw.
-    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
-        The seed. None draws another partition each time.
+    n_repeats, random_state
+        As for :class:`ProbeGallerySplit`.
 
     Notes
     -----

@@ -137,7 +137,7 @@ class CurveLimits:
             return np.array(np.nan), np.array(np.nan)
         far_limits = np.column_stack(self.far.limits_at(far))
         frr_limits = np.column_stack(self.frr.limits_at(frr))
-        low, high = ErrorColumns(far_limits, frr_limits).equal_error().eer
+        low, high = ErrorColumns(far_limits, frr_limits).equal_error()
         if moved_by_many(self.curve.frr[np.argmax(far >= frr)]):
             return chosen_anew(columns, (low, high), self.confidence)
         return np.minimum(low, columns[0]), np.maximum(high, columns[0])

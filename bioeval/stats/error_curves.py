@@ -15,8 +15,9 @@ from typing import Any, Literal
 import numpy as np
 
 from bioeval.counting.operating_points import (
-    ErrorCurve,
     Points,
+    equal_error_between,
+    hull_equal_errors,
     mean_cost,
     normalised_cost,
     pairs_won,
@@ -34,7 +35,7 @@ AttemptClass = Literal["genuine", "impostor"]
 
 
 @dataclass(frozen=True, eq=False)
-class ErrorColumns(ErrorCurve):
+class ErrorColumns:
     """FAR and FRR at increasing distances, (thresholds, columns).
 
     The first column has the rates of the data; the others have the rates without each person
@@ -45,6 +46,9 @@ class ErrorColumns(ErrorCurve):
     frr: np.ndarray  # (thresholds, columns)
     failed: bool = False  # whether some attempts failed, which no threshold accepts
     untied: np.ndarray | None = None  # (thresholds,): genuine scores that no impostor score equals
+    #: If equal rows are stored once: the row of `far` and the row of `frr` at reject-all, at each
+    #: threshold, and at accept-all, both (thresholds + 2,).
+    rows: tuple[np.ndarray, np.ndarray] | None = None
 
     @classmethod
     def of_counts(
@@ -78,31 +82,6 @@ class ErrorColumns(ErrorCurve):
                 sums[row] += sums[row - 1]
         return cls.of_counts(accepted, genuine_accepted, failed, untied)
 
-    def at_rows(self, rows: np.ndarray) -> ErrorColumns:
-        """Return the rates at the thresholds of `rows`."""
-        if len(rows) == len(self.far):
-            return self
-        untied = None if self.untied is None else self.untied[rows]
-        return ErrorColumns(self.far[rows], self.frr[rows], self.failed, untied)
-
-    def at_row(self, row: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return FAR and FRR at a row, or at a row for each column, (columns,).
-
-        Row -1 is reject-all, and the row after the last is accept-all, or the last row again if
-        attempts failed: then nothing accepts all.
-        """
-        far, frr = self.with_ends  # a further row at each end
-        cell = (row + 1) * far.shape[1] + np.arange(far.shape[1])  # index in the flattened tables
-        return far.take(cell), frr.take(cell)
-
-    @cached_property
-    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """FAR and FRR from strict to loose, with reject-all and accept-all.
-
-        If attempts failed, nothing accepts all: the last point is repeated instead.
-        """
-        return self._with_end_rows(self.failed)
-
     def drawn(self, weights: np.ndarray) -> ErrorColumns:
         """Return the rates with people drawn again, from the rates without each person.
 
@@ -123,26 +102,25 @@ class ErrorColumns(ErrorCurve):
         frr = np.minimum.accumulate(of_draws(self.frr))
         return ErrorColumns(far, frr, self.failed, self.untied)
 
-    @property
-    def _n_thresholds(self) -> int:
-        return len(self.far)
+    def at_rows(self, rows: np.ndarray) -> ErrorColumns:
+        """Return the rates at the thresholds of `rows`."""
+        if len(rows) == len(self.far):
+            return self
+        untied = None if self.untied is None else self.untied[rows]
+        return ErrorColumns(self.far[rows], self.frr[rows], self.failed, untied)
 
-    def _last_row(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return the last row of each column at which `inside` is true of FAR and FRR.
+    @cached_property
+    def defined(self) -> np.ndarray:
+        """Whether both classes have attempts, bool (columns,)."""
+        return ~(np.isnan(self.far[:1]) | np.isnan(self.frr[:1])).any(axis=0)
 
-        It is true at row -1 and up to the row sought, and false behind. All columns are bisected at
-        once.
+    @cached_property
+    def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """FAR and FRR from strict to loose, with reject-all and accept-all.
+
+        If attempts failed, nothing accepts all: the last point is repeated instead.
         """
-        rows = self._n_thresholds
-        columns = self.far.shape[1]
-        low = np.full(columns, -1)
-        high = np.full(columns, rows)
-        for _ in range(rows.bit_length()):
-            middle = (low + high) // 2
-            is_inside = inside(*self.at_row(middle))
-            low = np.where(is_inside, middle, low)
-            high = np.where(is_inside, high, middle)
-        return low
+        return self._with_end_rows(self.failed)
 
     def _with_end_rows(self, failed: bool) -> tuple[np.ndarray, np.ndarray]:
         zero = np.zeros((1, self.far.shape[1]))
@@ -155,15 +133,43 @@ class ErrorColumns(ErrorCurve):
             np.concatenate([one, self.frr, last_frr]),
         )
 
-    @cached_property
-    def defined(self) -> np.ndarray:
-        return ~(np.isnan(self.far[:1]) | np.isnan(self.frr[:1])).any(axis=0)
+    def at_row(self, row: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return FAR and FRR at a row, or at a row for each column, (columns,).
 
-    def around_crossing(self) -> tuple[Points, Points, np.ndarray]:
-        """Return the rows at which the curves cross, which are linear between two rows."""
+        Row -1 is reject-all, and the row after the last is accept-all, or the last row again if
+        attempts failed: then nothing accepts all.
+        """
+        column = np.arange(self.far.shape[1])
+        if self.rows is None:
+            far, frr = self.with_ends  # a further row at each end
+            cell = (row + 1) * len(column) + column  # index in the flattened tables
+            return far.take(cell), frr.take(cell)
+        far_cell, frr_cell = (x[row + 1] * len(column) + column for x in self.rows)
+        return self.far.take(far_cell), self.frr.take(frr_cell)
+
+    def _last_row(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return the last row of each column at which `inside` is true of FAR and FRR.
+
+        It is true at row -1 and up to the row sought, and false behind. All columns are bisected at
+        once.
+        """
+        rows = len(self.far) if self.rows is None else len(self.rows[0]) - 2
+        columns = self.far.shape[1]
+        low = np.full(columns, -1)
+        high = np.full(columns, rows)
+        for _ in range(rows.bit_length()):
+            middle = (low + high) // 2
+            is_inside = inside(*self.at_row(middle))
+            low = np.where(is_inside, middle, low)
+            high = np.where(is_inside, high, middle)
+        return low
+
+    def equal_error(self) -> np.ndarray:
+        """Return the EER of each column, (columns,); curves are linear between two rows."""
         row = self._last_row(lambda far, frr: far < frr)
         before, after = (Points(x, *self.at_row(x)) for x in (row, row + 1))
-        return before, after, after.fa >= after.fr
+        is_crossed = (after.fa >= after.fr) & self.defined
+        return equal_error_between(before, after, 1, 1, is_crossed).eer
 
     def frr_at_far(self, target: float | np.ndarray, exact: bool) -> np.ndarray:
         """Return the smallest FRR with FAR at most the target, which may differ between columns.
@@ -178,7 +184,7 @@ class ErrorColumns(ErrorCurve):
             with np.errstate(invalid="ignore", divide="ignore"):
                 share = np.where(width > 0, (target - far) / width, 0.0)
             frr = frr + np.clip(share, 0.0, 1.0) * (next_frr - frr)
-        return self.where_defined(frr)
+        return np.where(self.defined, frr, np.nan)
 
     def far_at_frr(self, target: float | np.ndarray, exact: bool) -> np.ndarray:
         """Return the smallest FAR with FRR at most the target, which may differ between columns.
@@ -190,6 +196,15 @@ class ErrorColumns(ErrorCurve):
             far = np.where(self.frr[-1] <= target, far, np.nan)
         # Target 1 is met by reject-all, the last point.
         return np.where(np.asarray(target) < 1, far, 0 * far)
+
+    def least_cost(self, cost: np.ndarray) -> np.ndarray:
+        """Return the least normalised cost in each column; `cost` is (p, c_miss, c_fa).
+
+        It is divided by the cost of the better trivial decision (Martin 2000, *Digital Signal
+        Processing* 10).
+        """
+        least = mean_cost(cost, *self.with_ends).min(axis=0)
+        return normalised_cost(least[:, None], cost[None])[:, 0]
 
     def area(self) -> np.ndarray:
         """Return the area under the ROC of each column, by the trapezoidal rule.
@@ -203,39 +218,6 @@ class ErrorColumns(ErrorCurve):
         if self.untied is not None:
             accepted[:-1][self.untied] = 2 * far[1:-1][self.untied]
         return pairs_won(frr[:-1] - frr[1:], accepted, 2.0).sum(axis=0) / 2
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class ErrorsByRow(ErrorColumns):
-    """Error rates whose equal rows along the thresholds are stored once.
-
-    `far_row` and `frr_row` say in which row of `far` and of `frr` the rates at each threshold are.
-    """
-
-    far_row: np.ndarray  # (thresholds,)
-    frr_row: np.ndarray  # (thresholds,)
-
-    @property
-    def _n_thresholds(self) -> int:
-        return len(self.far_row)
-
-    def at_row(self, row: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        thresholds = len(self.far_row)
-        columns = self.far.shape[1]
-        row = np.broadcast_to(row, columns)
-        threshold = np.clip(row, 0, max(thresholds - 1, 0))
-        rejects_all = row < 0
-        accepts_all = (row == thresholds) & (not self.failed or not thresholds)
-
-        def at_threshold(rate: np.ndarray, rows: np.ndarray, of_reject_all: float) -> np.ndarray:
-            inside: np.ndarray | float = of_reject_all
-            if thresholds:
-                inside = rate.take(rows[threshold] * columns + np.arange(columns))
-            inside = np.where(accepts_all, 1 - of_reject_all, inside)
-            return np.where(rejects_all, of_reject_all, inside)
-
-        far = at_threshold(self.far, self.far_row, 0.0)
-        return far, at_threshold(self.frr, self.frr_row, 1.0)
 
 
 def corrected_to(
@@ -304,19 +286,9 @@ class CurveMeasure:
         return self.of_target == "far" or len(self.targets(points)) > 0
 
 
-def _least_cost(curve: ErrorColumns, cost: np.ndarray, exact: bool) -> np.ndarray:
-    """Return the least normalised cost in each column; `cost` is (p, c_miss, c_fa).
-
-    It is divided by the cost of the better trivial decision (Martin 2000, *Digital Signal
-    Processing* 10).
-    """
-    least = mean_cost(cost, *curve.with_ends).min(axis=0)
-    return normalised_cost(least[:, None], cost[None])[:, 0]
-
-
 EER = CurveMeasure(
     scalar=VERIFICATION["eer"],
-    in_columns=lambda curve, target, exact: curve.equal_error().eer,
+    in_columns=lambda curve, target, exact: curve.equal_error(),
     rate_of=("genuine", "impostor"),
 )
 
@@ -342,7 +314,7 @@ MEASURES = (
     ),
     CurveMeasure(
         scalar=VERIFICATION["eer_hull"],
-        in_columns=lambda curve, target, exact: curve.hull_equal_error(),
+        in_columns=lambda curve, target, exact: hull_equal_errors(*curve.with_ends, curve.defined),
         usual=False,
         threshold="eer_threshold",
         rate_of=("genuine", "impostor"),
@@ -350,7 +322,7 @@ MEASURES = (
     ),
     CurveMeasure(
         scalar=VERIFICATION["min_dcf"],
-        in_columns=_least_cost,
+        in_columns=lambda curve, cost, exact: curve.least_cost(cost),
         usual=False,
         of_target="prior",
         every_score=True,

@@ -24,7 +24,7 @@ from bioeval.protocol.tasks import ImpostorProbes, Ties
 from bioeval.results.support import independent_trials, searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets
-from bioeval.stats.error_curves import ErrorColumns, ErrorsByRow, corrected_to
+from bioeval.stats.error_curves import ErrorColumns, corrected_to
 from bioeval.stats.jackknife import Limits, RateCurve, Sample, percentile
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.weighted_sums import (
@@ -47,46 +47,38 @@ MOST_CELLS = 1 << 23
 _UNKNOWN: Limits = (np.array(np.nan), np.array(np.nan))
 
 
-def closed_set_intervals(
+def search_intervals(
     dataset: xr.Dataset,
     searches: Searches,
     subjects: np.ndarray | None,
     options: IntervalMethod,
     left_out: LeftOut | None = None,
 ) -> xr.Dataset:
-    """Return a result of closed-set identification with confidence intervals.
+    """Return a result of closed-set or open-set identification with confidence intervals.
 
     `subjects` has the subject of each probe, or is None for methods that do not use it. With
-    `left_out`, intervals by subject are for new people; otherwise the gallery is fixed.
+    `left_out`, intervals by subject are for new people; otherwise the gallery is fixed. In the open
+    set, intervals by subject over ranks are computed at :data:`RANKS`, and NaN at other ranks.
     """
-    options = _of_population(options, left_out)
+    options = options.for_this_gallery if left_out is None else options.for_new_people
+    columns = None
+    remarks = [options.independence("probes")]
     if options.by_subject:
-        columns = _columns(dataset, searches, subjects, options, left_out)
-        low, high = columns.limits_at_ranks(dataset["rank"].values, dataset["cms"].values)
-        remarks = columns.messages(dataset.sizes["rank"])
-    else:
-        attempts = int(dataset["attempts"])
-        low, high = options.independent_limits(dataset["cms_count"].values, attempts)
-        remarks = [options.independence("probes")]
-    limits = {"cms": (low, high), "recognition_rate": (low[0], high[0])}
-    return options.added_to(dataset, limits, CLOSED_SET, remarks)
+        ties: Ties = dataset.attrs["ties"]
+        impostors: ImpostorProbes = dataset.attrs.get("impostors", "auto")
+        columns = SearchColumns.count(searches, ties, options, impostors, subjects, left_out)
 
+    if "cms" in dataset:
+        if columns is not None:
+            low, high = columns.limits_at_ranks(dataset["rank"].values, dataset["cms"].values)
+            remarks = columns.messages(dataset.sizes["rank"])
+        else:
+            attempts = int(dataset["attempts"])
+            low, high = options.independent_limits(dataset["cms_count"].values, attempts)
+        limits = {"cms": (low, high), "recognition_rate": (low[0], high[0])}
+        return options.added_to(dataset, limits, CLOSED_SET, remarks)
 
-def open_set_intervals(
-    dataset: xr.Dataset,
-    searches: Searches,
-    subjects: np.ndarray | None,
-    options: IntervalMethod,
-    left_out: LeftOut | None = None,
-) -> xr.Dataset:
-    """Return a result of open-set identification with confidence intervals.
-
-    Intervals by subject over ranks are computed at :data:`RANKS`, and NaN at other ranks.
-    `subjects` and `left_out` are as for :func:`closed_set_intervals`.
-    """
-    options = _of_population(options, left_out)
-    if options.by_subject:
-        columns = _columns(dataset, searches, subjects, options, left_out)
+    if columns is not None:
         limits = columns.limits(dataset)
         people = searching_people(searches.about, dataset.attrs["impostors"])
         limits["dir_at_far"], unsupported = open_at_targets(
@@ -100,36 +92,18 @@ def open_set_intervals(
         remarks = columns.messages(min(max(RANKS), dataset.sizes["rank"])) + unsupported
     else:
         genuine = int(dataset["genuine_attempts"])
-        impostor = int(dataset["impostor_attempts"])
         low, high = options.independent_limits(dataset["dir"].values * genuine, genuine)
-        at_far = options.independent_limits(dataset["dir_at_far"].values * genuine, genuine)
+        impostor = int(dataset["impostor_attempts"])
         limits = {
             "dir": (low, high),
             "frr": (1 - high[:, 0], 1 - low[:, 0]),
             "far": options.independent_limits(dataset["fa"].values, impostor),
-            "dir_at_far": at_far,
+            "dir_at_far": options.independent_limits(
+                dataset["dir_at_far"].values * genuine, genuine
+            ),
         }
-        remarks = [options.independence("probes")]
-    limits["grr"] = 1 - limits["far"][1], 1 - limits["far"][0]
+    limits["grr"] = _complement(limits["far"])
     return options.added_to(dataset, limits, OPEN_SET, remarks)
-
-
-def _columns(
-    dataset: xr.Dataset,
-    searches: Searches,
-    subjects: np.ndarray | None,
-    options: IntervalMethod,
-    left_out: LeftOut | None,
-) -> SearchColumns:
-    ties: Ties = dataset.attrs["ties"]
-    impostors: ImpostorProbes = dataset.attrs.get("impostors", "auto")
-    if left_out is not None:
-        return SearchColumns.for_new_people(searches, ties, options, impostors, left_out=left_out)
-    return SearchColumns.for_probes(searches, ties, options, impostors, subjects=subjects)
-
-
-def _of_population(options: IntervalMethod, left_out: LeftOut | None) -> IntervalMethod:
-    return options.for_this_gallery if left_out is None else options.for_new_people
 
 
 @dataclass(eq=False)
@@ -146,59 +120,95 @@ class SearchColumns:
     weights: np.ndarray | None = None  # (people, 1 + replicates); None for the jackknife
 
     @classmethod
-    def for_new_people(
+    def count(
         cls,
         searches: Searches,
         ties: Ties,
         options: IntervalMethod,
-        impostors: ImpostorProbes = "auto",
-        *,
-        left_out: LeftOut,
-    ) -> SearchColumns:
-        """Return the rates without each person of `left_out`, as a probe and in the gallery."""
-        no_person = np.zeros(left_out.units, dtype=bool)
-        people = SearchingPeople(left_out.unit_of_probe, no_person, both_sides=True)
-        mated = SearchesOfClass.mated(searches, ties, people.person)
-        non_mated = SearchesOfClass.non_mated(searches, impostors, people.person)
-        return cls(
-            options,
-            people.attempts(mated, rank_changes(searches, left_out, ties)),
-            impostor_attempts_of_new_people(people, non_mated, left_out),
-            people=people.number,
-            new_people=True,
-            has_failed=_has_failed(searches, mated, non_mated),
-            highest_rank=left_out.ranks,
-        )
-
-    @classmethod
-    def for_probes(
-        cls,
-        searches: Searches,
-        ties: Ties,
-        options: IntervalMethod,
-        impostors: ImpostorProbes = "auto",
-        *,
+        impostors: ImpostorProbes,
         subjects: np.ndarray | None,
+        left_out: LeftOut | None,
     ) -> SearchColumns:
-        """Return the rates without the probes of each person, in the same gallery, or resampled.
+        """Return the rates without each person of `left_out`, as a probe and in the gallery.
 
+        Without `left_out`, the gallery stays, and people are left out or drawn again as probes;
         `subjects` has the subject of each probe, negative for a probe of no person.
         """
-        if subjects is None:
+        weights = None
+        if left_out is not None:
+            person = left_out.unit_of_probe
+            no_person = np.zeros(left_out.units, dtype=bool)
+            group, groups = np.arange(left_out.units), left_out.units
+        elif subjects is not None:
+            codes, person = np.unique(subjects, return_inverse=True)
+            person = person.reshape(-1)
+            no_person = codes < 0
+            group, groups = groups_of_people(no_person)
+            if options.resamples:
+                weights = options.weights(len(codes), no_person)
+        else:
             raise TypeError(f"{options.method} intervals need the subjects of the probes")
-        codes, person = np.unique(subjects, return_inverse=True)
-        people = SearchingPeople(person.reshape(-1), codes < 0, both_sides=False)
-        mated = SearchesOfClass.mated(searches, ties, people.person)
-        non_mated = SearchesOfClass.non_mated(searches, impostors, people.person)
+        people = int((~no_person).sum())
+
+        def attempts(
+            probes: np.ndarray,
+            hits: Hits,
+            losses_of_others: Hits | None = None,
+            impossible_without: np.ndarray | None = None,
+        ) -> AttemptsOfPeople:
+            """Return the attempts of probes, and the attempts missing without each person.
+
+            Leaving out a person removes the person's own attempts. Of new people, attempts of other
+            people change as well:
+
+            - `losses_of_others`: the hits that other people lose by leaving a person out, by the
+              person left out; gained hits have negative weights
+            - `impossible_without`, if an attempt takes a second person: this person, for each
+              attempt that nobody else could take part in
+            """
+            losses = hits._replace(person=group[hits.person])
+            if losses_of_others is not None:
+                losses = losses.joined(losses_of_others)
+            group_of_lost_attempt = group[person[probes]]
+            sides = 1
+            if impossible_without is not None:
+                group_of_lost_attempt = np.append(group_of_lost_attempt, impossible_without)
+                sides = 2
+            attempts_of_each = np.bincount(person[probes], minlength=len(no_person))
+            independent = 0.0
+            if people >= (2 if left_out is None else FEWEST):
+                independent = kish(attempts_of_each[~no_person])
+            return AttemptsOfPeople(
+                hits,
+                attempts_of_each,
+                losses=losses.select(losses.person < groups),
+                attempts_lost=np.bincount(group_of_lost_attempt, minlength=groups + 1)[:groups],
+                units=independent / sides,
+                sides=sides,
+                fewest_units=independent if left_out is None else independent / 2,
+            )
+
+        mated = np.flatnonzero(searches.mates > 0)
+        probe, rank, weight = searches.rank_weights(mated, ties)
+        hits = Hits(person[probe], searches.mate[probe], rank, weight)
+        non_mated = searches.impostor_probes(searches.impostor_role(impostors))
+        unit = np.ones(len(non_mated))
+        accepts = Hits(person[non_mated], searches.other[non_mated], unit, unit)
+        if left_out is None:
+            genuine, impostor = attempts(mated, hits), attempts(non_mated, accepts)
+        else:
+            genuine = attempts(mated, hits, rank_changes(searches, left_out, ties))
+            impostor = attempts(non_mated, accepts, *accept_changes(accepts, non_mated, left_out))
+        distances = searches.mate[mated], accepts.distance
         return cls(
             options,
-            people.attempts(mated),
-            people.attempts(non_mated),
-            people=people.number,
-            new_people=False,
-            has_failed=_has_failed(searches, mated, non_mated),
-            highest_rank=np.iinfo(np.int64).max,
-            weights=options.weights(len(codes), codes < 0) if options.resamples else None,
+            genuine,
+            impostor,
+            people=people,
+            new_people=left_out is not None,
+            has_failed=any(bool(np.isnan(x).any()) for x in distances),
+            highest_rank=np.iinfo(np.int64).max if left_out is None else left_out.ranks,
+            weights=weights,
         )
 
     @cached_property
@@ -216,36 +226,37 @@ class SearchColumns:
         distances = np.append(self.genuine.hits.distance, self.impostor.hits.distance)
         return len(np.unique(distances[np.isfinite(distances)])) == len(self.grid)
 
+    def _along_grid(self, attempts: AttemptsOfPeople) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the rate of hits along the grid, (points, columns), and None.
+
+        Replicates store equal rows once, if all distances are in the grid; see
+        :meth:`AttemptsOfPeople.by_row`.
+        """
+        if self.weights is not None and self._every_score and len(self.grid):
+            return attempts.by_row(self.grid, self.weights)
+        return attempts.columns("distance", self.grid, self.weights), None
+
+    @cached_property
+    def _far(self) -> tuple[np.ndarray, np.ndarray | None]:
+        return self._along_grid(self.impostor)
+
     def _errors(self, rank: int) -> ErrorColumns:
-        """Return FAR and 1 - DIR at a rank along the grid; replicates store equal rows once."""
-        genuine = self.genuine.up_to_rank(rank)
-        if (false_accepts := self._far_by_row) is not None:
-            assert self.weights is not None
-            detected = genuine.by_row(self.grid, self.weights)
-            return ErrorsByRow(
-                false_accepts.rates,
-                1 - detected.rates,
-                self.has_failed,
-                far_row=false_accepts.row_at_point,
-                frr_row=detected.row_at_point,
-            )
-        missed = 1 - genuine.columns("distance", self.grid, self.weights)
-        return ErrorColumns(self._far, missed, self.has_failed)
-
-    @cached_property
-    def _far(self) -> np.ndarray:
-        return self.impostor.columns("distance", self.grid, self.weights)
-
-    @cached_property
-    def _far_by_row(self) -> RatesByRow | None:
-        """FAR of replicates, with equal rows stored once; None if the grid is a selection."""
-        if self.weights is None or not self._every_score or not len(self.grid):
-            return None
-        return self.impostor.by_row(self.grid, self.weights)
+        """Return FAR and 1 - DIR at a rank along the grid."""
+        far, far_rows = self._far
+        detected, frr_rows = self._along_grid(self.genuine.up_to_rank(rank))
+        rows = None
+        if far_rows is not None and frr_rows is not None:
+            rows = far_rows, frr_rows
+            if self.has_failed:  # nothing accepts all
+                rows = (
+                    np.append(far_rows[:-1], far_rows[-2]),
+                    np.append(frr_rows[:-1], frr_rows[-2]),
+                )
+        return ErrorColumns(far, 1 - detected, self.has_failed, rows=rows)
 
     @cached_property
     def _far_limits(self) -> RateCurve:
-        return self._rate_curve(self.impostor, self._far)
+        return self._rate_curve(self.impostor, self._far[0])
 
     def _rate_curve(
         self, attempts: AttemptsOfPeople, columns: np.ndarray, rates: np.ndarray | None = None
@@ -316,17 +327,15 @@ class SearchColumns:
                 at_far_limits[:, :, rank - 1] = percentile(detected, confidence, self.genuine.units)
             dir_limits[:, :, rank - 1] = _complement(frr_curve.limits_at(missed))
             if rank == 1 and len(self.grid):
-                eers = corrected_to(float(dataset["eer"]), errors.equal_error().eer)
+                eers = corrected_to(float(dataset["eer"]), errors.equal_error())
                 if self.weights is None:
                     eer_limits = curve.at_equal_error(eers)
                 else:
                     units = min(self.genuine.units, self.impostor.units)
                     eer_limits = percentile(eers, confidence, units)
-        if self.weights is None:
-            far_curve = self._far_limits
-        else:
-            columns = self._far if self._far_by_row is None else self._far_by_row.rates
-            far_curve = self._rate_curve(self.impostor, columns, dataset["far"].values)
+        far_curve = self._far_limits
+        if self.weights is not None:
+            far_curve = self._rate_curve(self.impostor, self._far[0], dataset["far"].values)
         return {
             "far": far_curve.limits_at(dataset["far"].values),
             "frr": _complement((dir_limits[0, :, 0], dir_limits[1, :, 0])),
@@ -395,11 +404,6 @@ def _complement(limits: Limits) -> Limits:
     return 1 - high, 1 - low
 
 
-def _has_failed(searches: Searches, mated: SearchesOfClass, non_mated: SearchesOfClass) -> bool:
-    distances = searches.mate[mated.probe], non_mated.hits.distance
-    return any(bool(np.isnan(x).any()) for x in distances)
-
-
 # The attempts of the people who search, and those that are missing without each person.
 
 
@@ -425,13 +429,6 @@ class Hits(NamedTuple):
     ) -> np.ndarray:
         """Return the hits of each person between points of an increasing grid, (points, people)."""
         return by_subject(getattr(self, along), self.person, grid, people, self.weight)[:-1]
-
-
-class RatesByRow(NamedTuple):
-    """Rates along a grid, in which points with equal numbers of hits share a row."""
-
-    rates: np.ndarray  # (rows, columns)
-    row_at_point: np.ndarray  # (points,)
 
 
 class AttemptsOfPeople(NamedTuple):
@@ -482,140 +479,51 @@ class AttemptsOfPeople(NamedTuple):
         # Fractional weights of expected ties may exceed 1 by rounding.
         return np.minimum(rates, 1.0)
 
-    def by_row(self, grid: np.ndarray, weights: np.ndarray) -> RatesByRow:
-        """Return the rates of hits at weights of people; the grid has the distances of all hits."""
+    def by_row(self, grid: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rates of hits at weights of people, (rows, columns), and each point's row.
+
+        Points with equal numbers of hits share a row. The grid has the distances of all hits;
+        before its first point is one that rejects all, and behind the last one that accepts all.
+        """
         order = np.argsort(self.hits.distance)
         order = order[: np.count_nonzero(~np.isnan(self.hits.distance))]
         hits = self.hits.select(order)
         attempts = linear_forms(self.attempts_of_each[None], weights)
         is_whole = bool((hits.weight == 1).all())
         is_exact = is_whole and attempts.max(initial=0) < 1 << 24  # float32 counts exactly
-        # (1 + hits, columns): hits up to each distance, none in the first row.
-        sums = np.zeros((1 + len(order), weights.shape[1]), np.float32 if is_exact else np.float64)
-        sums[1:] = weights[hits.person]
+        # (hits + 2, columns): no hit, hits up to each distance, and in the last row all attempts.
+        sums = np.zeros((len(order) + 2, weights.shape[1]), np.float32 if is_exact else np.float64)
+        sums[1:-1] = weights[hits.person]
         if not is_exact:
-            sums[1:] *= hits.weight[:, None]
-        np.cumsum(sums, axis=0, out=sums)
+            sums[1:-1] *= hits.weight[:, None]
+        np.cumsum(sums[:-1], axis=0, out=sums[:-1])
+        sums[-1] = attempts
         hits_up_to_point = hits.distance.searchsorted(grid, side="right")
-        distinct_numbers, row_at_point = np.unique(hits_up_to_point, return_inverse=True)
+        number_of_hits = np.concatenate([[0], hits_up_to_point, [len(sums) - 1]])
+        distinct_numbers, row_at_point = np.unique(number_of_hits, return_inverse=True)
         if len(distinct_numbers) < len(sums):
             sums = sums[distinct_numbers]
         rates = ratio(sums, attempts)
-        return RatesByRow(rates if is_exact else np.minimum(rates, 1.0), row_at_point)
+        return rates if is_exact else np.minimum(rates, 1.0), row_at_point
 
 
-class SearchesOfClass(NamedTuple):
-    """The mated or the non-mated searches, with their hits or impostor attempts."""
-
-    probe: np.ndarray  # int64 (searches,): index of the probe
-    hits: Hits
-
-    @classmethod
-    def mated(cls, searches: Searches, ties: Ties, person: np.ndarray) -> SearchesOfClass:
-        """Return the searches of probes with mates; `person` (probes,) is the person of each."""
-        mated = np.flatnonzero(searches.mates > 0)
-        probe, rank, weight = searches.rank_weights(mated, ties)
-        return cls(mated, Hits(person[probe], searches.mate[probe], rank, weight))
-
-    @classmethod
-    def non_mated(
-        cls, searches: Searches, impostors: ImpostorProbes, person: np.ndarray
-    ) -> SearchesOfClass:
-        """Return the searches of impostors; `person` (probes,) is the person of each probe."""
-        probe = searches.impostor_probes(searches.impostor_role(impostors))
-        unit = np.ones(len(probe))
-        return cls(probe, Hits(person[probe], searches.other[probe], unit, unit))
-
-
-@dataclass(frozen=True, eq=False)
-class SearchingPeople:
-    """The people who search, and the groups in which they are left out.
-
-    - `person` (int64 (probes,)): the index of each probe's person
-    - `no_person` (bool (people,)): whether the index is no person, who is never left out
-    - `both_sides`: whether a person is left out of the gallery, too
-    """
-
-    person: np.ndarray
-    no_person: np.ndarray
-    both_sides: bool
-
-    @property
-    def number(self) -> int:
-        """The number of people who can be left out."""
-        return int((~self.no_person).sum())
-
-    @cached_property
-    def _groups(self) -> tuple[np.ndarray, int]:
-        """The group with which each index is left out, (people,), and the number of groups.
-
-        On both sides, each person is a group. Otherwise an index that is no person has the number
-        after the last group.
-        """
-        if self.both_sides:
-            return np.arange(len(self.no_person)), len(self.no_person)
-        return groups_of_people(self.no_person)
-
-    def attempts(
-        self,
-        searches: SearchesOfClass,
-        losses_of_others: Hits | None = None,
-        impossible_without: np.ndarray | None = None,
-    ) -> AttemptsOfPeople:
-        """Return the attempts of searches, and the attempts missing without each person.
-
-        Leaving out a person removes the person's own attempts. On both sides, attempts of other
-        people change as well:
-
-        - `losses_of_others`: the hits that other people lose by leaving a person out, by the person
-          left out; gained hits have negative weights
-        - `impossible_without`, if an attempt takes a second person: this person, for each attempt
-          that nobody else could take part in
-        """
-        group, groups = self._groups
-        losses = searches.hits._replace(person=group[searches.hits.person])
-        if losses_of_others is not None:
-            losses = losses.joined(losses_of_others)
-        searching = self.person[searches.probe]
-        group_of_lost_attempt = group[searching]
-        sides = 1
-        if impossible_without is not None:
-            group_of_lost_attempt = np.append(group_of_lost_attempt, impossible_without)
-            sides = 2
-        attempts_of_each = np.bincount(searching, minlength=len(self.no_person))
-        independent = 0.0
-        if self.number >= (FEWEST if self.both_sides else 2):
-            independent = kish(attempts_of_each[~self.no_person])
-        return AttemptsOfPeople(
-            searches.hits,
-            attempts_of_each,
-            losses=losses.select(losses.person < groups),
-            attempts_lost=np.bincount(group_of_lost_attempt, minlength=groups + 1)[:groups],
-            units=independent / sides,
-            sides=sides,
-            fewest_units=independent / 2 if self.both_sides else independent,
-        )
-
-
-def impostor_attempts_of_new_people(
-    people: SearchingPeople, searches: SearchesOfClass, left_out: LeftOut
-) -> AttemptsOfPeople:
-    """Return the impostor attempts, of which each moves if the nearest person leaves the gallery.
+def accept_changes(accepts: Hits, probes: np.ndarray, left_out: LeftOut) -> tuple[Hits, np.ndarray]:
+    """Return the impostor attempts that change if the nearest person leaves the gallery.
 
     Where a probe is at 0.1 from subject 7 and at 0.4 from subject 3, its false accept at 0.1 is
-    lost without subject 7 and gained at 0.4. With subject 7 alone in the gallery, there is no
-    attempt without subject 7.
+    lost without subject 7 and gained at 0.4, with negative weight. With subject 7 alone in the
+    gallery, there is no attempt without subject 7: such subjects are returned, too.
     """
-    nearest = left_out.nearest[searches.probe]
-    second_distance = left_out.second[searches.probe]  # NaN: no other subject
+    nearest = left_out.nearest[probes]
+    second_distance = left_out.second[probes]  # NaN: no other subject
     # Without the unit of the person who searches, there is no search.
-    is_other = nearest != left_out.unit_of_probe[searches.probe]
+    is_other = nearest != left_out.unit_of_probe[probes]
     is_only = is_other & np.isnan(second_distance)
     has_second = is_other & ~is_only
-    lost = searches.hits._replace(person=nearest).select(is_other)
+    lost = accepts._replace(person=nearest).select(is_other)
     unit = np.ones(int(has_second.sum()))
     gained = Hits(nearest[has_second], second_distance[has_second], unit, -unit)
-    return people.attempts(searches, lost.joined(gained), nearest[is_only])
+    return lost.joined(gained), nearest[is_only]
 
 
 def rank_changes(searches: Searches, left_out: LeftOut, ties: Ties) -> Hits:

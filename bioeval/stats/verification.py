@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-# The thresholds at which attempts are counted, and the measures of curves over them.
-
-
 #: The most numbers of attempts in memory, by threshold and person: enough for about 8,000 genuine
 #: scores of a thousand people.
 MOST_CELLS = 1 << 23
@@ -58,39 +55,35 @@ _MOST_REQUESTED = 64
 _AROUND = 3.0
 
 
-class GenuineRows(NamedTuple):
-    """Thresholds at the genuine scores, with which measures of a curve are exact for any weights.
+def genuine_rows(verified: Verified, most: int) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Return thresholds at which curves are exact for any weights, at most `most`.
 
     Between two genuine scores FRR does not change. Therefore the least FRR at a FAR, the least
     cost, the hull and the area under the ROC need only the points at genuine scores. FAR and FRR
     cross at a genuine score, too, or between it and the largest score below.
+
+    Returned are increasing distances, the genuine scores that no impostor score equals, and whether
+    measures of these thresholds alone are exact: if more are needed, there are evenly spread
+    genuine scores.
     """
-
-    thresholds: np.ndarray  # increasing distances
-    untied: np.ndarray  # the genuine scores among them that no impostor score equals
-    exact: bool  # whether measures of these thresholds alone are exact
-
-    @classmethod
-    def from_attempts(cls, verified: Verified, most: int) -> Self:
-        """Return at most `most` thresholds: if more are needed, evenly spread genuine scores."""
-        attempts = verified.attempts
-        scores = attempts.points.genuine.distinct()
-        below, upto = attempts.impostor.counts_at(attempts.points.genuine)
-        untied = scores[below == upto]
-        # If attempts failed, a threshold at the last score does not accept all attempts.
-        thresholds = np.append(scores, [np.inf] if attempts.missed else [])
-        just_below = np.nextafter(scores, -np.inf)
-        tied = below < upto
-        has_score_below = below > np.append(0, upto[:-1])
-        far = below / max(attempts.impostor_attempts, 1)
-        eer = verified.points.values["eer"]
-        is_near_eer = has_score_below & (far >= eer / _AROUND) & (far <= eer * _AROUND)
-        for is_preceded in (tied | has_score_below, tied | is_near_eer):
-            all_needed = np.union1d(thresholds, just_below[is_preceded])
-            if len(all_needed) <= most:
-                return cls(all_needed, untied, True)
-        indices = np.linspace(0, len(scores) - 1, min(len(scores), max(most, 1)))
-        return cls(scores[np.unique(indices.astype(np.int64))], untied, False)
+    attempts = verified.attempts
+    scores = attempts.points.genuine.distinct()
+    below, upto = attempts.impostor.counts_at(attempts.points.genuine)
+    untied = scores[below == upto]
+    # If attempts failed, a threshold at the last score does not accept all attempts.
+    thresholds = np.append(scores, [np.inf] if attempts.missed else [])
+    just_below = np.nextafter(scores, -np.inf)
+    tied = below < upto
+    has_score_below = below > np.append(0, upto[:-1])
+    far = below / max(attempts.impostor_attempts, 1)
+    eer = verified.points.values["eer"]
+    is_near_eer = has_score_below & (far >= eer / _AROUND) & (far <= eer * _AROUND)
+    for is_preceded in (tied | has_score_below, tied | is_near_eer):
+        all_needed = np.union1d(thresholds, just_below[is_preceded])
+        if len(all_needed) <= most:
+            return all_needed, untied, True
+    indices = np.linspace(0, len(scores) - 1, min(len(scores), max(most, 1)))
+    return scores[np.unique(indices.astype(np.int64))], untied, False
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +97,11 @@ class CountedThresholds:
     verified: Verified  # with its operating points
     usual: np.ndarray  # increasing distances that depend on the scores alone, not on measures
     thresholds: np.ndarray  # increasing: the usual distances, and the thresholds of measures
-    genuine_rows: GenuineRows | None  # None if the thresholds are all scores
+    every_score: bool  # whether the thresholds are all the distinct scores
+    # Those of :func:`genuine_rows`; empty if the thresholds are all scores.
+    at_genuine: np.ndarray
+    untied_scores: np.ndarray
+    is_exact: bool
 
     @classmethod
     def of_measures(
@@ -113,7 +110,8 @@ class CountedThresholds:
         """Return the thresholds for some measures, counted in a number of columns."""
         usual, every_score = thresholds_of(verified)
         if every_score:
-            return cls(verified, usual, usual, None)
+            none = np.empty(0)
+            return cls(verified, usual, usual, True, none, none, True)
         values = verified.points.values
         names = "threshold_at_far", "threshold_at_frr", "eer_threshold"
         marked = [np.ravel(values[x]) for x in names if x in values]
@@ -122,18 +120,12 @@ class CountedThresholds:
             requested = verified.curve[0]
             marked.append(requested if len(requested) <= _MOST_REQUESTED else np.empty(0))
         # The number of rows is the same for all measures, so that no value depends on others.
-        rows = GenuineRows.from_attempts(verified, MOST_CELLS // columns - len(usual))
-        return cls(verified, usual, _with_finite(usual, np.concatenate(marked)), rows)
-
-    @property
-    def every_score(self) -> bool:
-        """Whether the thresholds are all the distinct scores."""
-        return self.genuine_rows is None
+        rows = genuine_rows(verified, MOST_CELLS // columns - len(usual))
+        return cls(verified, usual, _with_finite(usual, np.concatenate(marked)), False, *rows)
 
     def untied(self, thresholds: np.ndarray) -> np.ndarray | None:
         """Return which thresholds are genuine scores that no impostor score equals; or None."""
-        rows = self.genuine_rows
-        return None if rows is None else np.isin(thresholds, rows.untied)
+        return None if self.every_score else np.isin(thresholds, self.untied_scores)
 
     def measured(
         self, measures: Sequence[CurveMeasure], curve: ErrorColumns, thresholds: np.ndarray
@@ -145,12 +137,11 @@ class CountedThresholds:
         other measures.
         """
         points = self.verified.points
-        rows = self.genuine_rows
         exact = self.every_score
         shared = self.usual
-        if rows is not None and np.isin(rows.thresholds, thresholds).all():
-            exact = rows.exact
-            shared = np.union1d(self.usual, rows.thresholds)
+        if not exact and np.isin(self.at_genuine, thresholds).all():
+            exact = self.is_exact
+            shared = np.union1d(self.usual, self.at_genuine)
         values = {}
         for measure in measures:
             own = measure.own_thresholds(points)
@@ -182,49 +173,31 @@ def verification_intervals(
     dataset: xr.Dataset, verified: Verified, options: IntervalMethod
 ) -> xr.Dataset:
     """Return a result of verification with confidence intervals; `verified` has its counts."""
-    if not options.by_subject:
-        limits, remarks = _independent(dataset, options)
-        return _with_limits(dataset, limits, remarks, options)
-    require_people(verified.scores, method=options.method)
-    columns = VerificationColumns.count(verified, options)
-    limits, remarks = columns.limits()
-    limits["far"] = columns.curve.far.limits_at(dataset["far"].values)
-    limits["frr"] = columns.curve.frr.limits_at(dataset["frr"].values)
-    sampled = columns.sampled
-    remarks = [*options.few_people(sampled), *options.groups(sampled), *remarks]
-    return _with_limits(dataset, limits, remarks, options, genuine_subjects=columns.subjects)
-
-
-def _with_limits(
-    dataset: xr.Dataset,
-    limits: dict[str, Limits],
-    remarks: list[Message],
-    options: IntervalMethod,
-    **counts: int,
-) -> xr.Dataset:
-    complements = {
-        "gar": (1 - limits["frr"][1], 1 - limits["frr"][0]),
-        "grr": (1 - limits["far"][1], 1 - limits["far"][0]),
-    }
-    return options.added_to(dataset, limits | complements, VERIFICATION, remarks, **counts)
-
-
-def _independent(
-    dataset: xr.Dataset, options: IntervalMethod
-) -> tuple[dict[str, Limits], list[Message]]:
-    genuine = int(dataset["genuine_attempts"])
-    impostor = int(dataset["impostor_attempts"])
-    limits = {
-        "frr": options.independent_limits(dataset["fr"].values, genuine),
-        "far": options.independent_limits(dataset["fa"].values, impostor),
-    }
-    if "frr_at_far" in dataset:
-        errors = np.rint(dataset["frr_at_far"].values * genuine)
-        limits["frr_at_far"] = options.independent_limits(errors, genuine)
-    if "far_at_frr" in dataset:
-        errors = np.rint(dataset["far_at_frr"].values * impostor)
-        limits["far_at_frr"] = options.independent_limits(errors, impostor)
-    return limits, [options.independence("attempts")]
+    counts = {}
+    if options.by_subject:
+        require_people(verified.scores, method=options.method)
+        columns = VerificationColumns.count(verified, options)
+        limits, remarks = columns.limits()
+        limits["far"] = columns.curve.far.limits_at(dataset["far"].values)
+        limits["frr"] = columns.curve.frr.limits_at(dataset["frr"].values)
+        sampled = columns.sampled
+        remarks = [*options.few_people(sampled), *options.groups(sampled), *remarks]
+        counts["genuine_subjects"] = columns.subjects
+    else:
+        remarks = [options.independence("attempts")]
+        genuine = int(dataset["genuine_attempts"])
+        impostor = int(dataset["impostor_attempts"])
+        limits = {
+            "frr": options.independent_limits(dataset["fr"].values, genuine),
+            "far": options.independent_limits(dataset["fa"].values, impostor),
+        }
+        for name, attempts in (("frr_at_far", genuine), ("far_at_frr", impostor)):
+            if name in dataset:
+                errors = np.rint(dataset[name].values * attempts)
+                limits[name] = options.independent_limits(errors, attempts)
+    limits["gar"] = 1 - limits["frr"][1], 1 - limits["frr"][0]
+    limits["grr"] = 1 - limits["far"][1], 1 - limits["far"][0]
+    return options.added_to(dataset, limits, VERIFICATION, remarks, **counts)
 
 
 # ------------------------------------------------------------------------- by subject
@@ -282,9 +255,7 @@ class VerificationColumns:
             units = units[people.of_code >= 0]  # by person, in the order of codes
         _, groups = groups_of_people(people.no_person, units)
         grid = CountedThresholds.of_measures(verified, defined, groups + 1)
-        counted_at = grid.thresholds
-        if grid.genuine_rows is not None:
-            counted_at = np.union1d(counted_at, grid.genuine_rows.thresholds)
+        counted_at = np.union1d(grid.thresholds, grid.at_genuine)
         drawn_at = counted_at
         weights = None
         is_drawn = options.resamples if drawn is None else drawn
@@ -523,17 +494,20 @@ def _without_each(
         curve = ErrorColumns.of_counts(accepted, genuine_accepted, failed, untied)
         values = grid.measured(measures, curve, counted_at)
         parts.append(Columns(curve.at_rows(rows), values))
-    curves = [part.curve for part in parts]
-    far = _joined([x.far for x in curves])
-    frr = _joined([x.frr for x in curves])
-    values = {name: _joined([part.values[name] for part in parts]) for name in parts[0].values}
-    return Columns(ErrorColumns(far, frr, failed, curves[0].untied), values)
 
+    def joined(columns: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the columns of all parts; the first column, the data, is kept once."""
+        further = [x[..., 1:] for x in columns[1:]]
+        return np.concatenate([columns[0], *further], axis=-1)
 
-def _joined(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the columns of all parts; the first column, the data, is kept once."""
-    further = [x[..., 1:] for x in columns[1:]]
-    return np.concatenate([columns[0], *further], axis=-1)
+    curve = ErrorColumns(
+        joined([part.curve.far for part in parts]),
+        joined([part.curve.frr for part in parts]),
+        failed,
+        parts[0].curve.untied,
+    )
+    values = {name: joined([part.values[name] for part in parts]) for name in parts[0].values}
+    return Columns(curve, values)
 
 
 def _has_equal_mirrored_scores(verified: Verified) -> bool:

@@ -1067,13 +1067,12 @@ def _measured_searches(
     is_person = ~scores.codes.no_person[subjects]
     if units is not None:
         is_person = np.isin(LeftOut.codes_of_units(scores, units), units[subjects[is_person]])
-    arguments = searches, search.ties, interval, search.impostors
+    person = without_each = None
     is_used: slice | np.ndarray = slice(None)
     if int(is_person.sum()) < FEWEST:
         population = THIS_GALLERY
         person = people_of_probes(scores)
         person = left_out_with(scores, person, interval.unit)
-        counted = SearchColumns.for_probes(*arguments, subjects=person)
     else:
         population = NEW_PEOPLE
         is_used = np.append(True, is_person)  # columns without a distractor are not used
@@ -1081,7 +1080,9 @@ def _measured_searches(
             without_each = LeftOut.from_searches(
                 searches, scores, search.ties, ranks=ranks[-1], units=units
             )
-        counted = SearchColumns.for_new_people(*arguments, left_out=without_each)
+    counted = SearchColumns.count(
+        searches, search.ties, interval, search.impostors, person, without_each
+    )
 
     measures = []
     for rank in ranks:

@@ -132,7 +132,7 @@ class SearchCounted:
         else for this gallery.
         """
         from bioeval.counting.searches_without import LeftOut
-        from bioeval.stats.search_columns import closed_set_intervals, open_set_intervals
+        from bioeval.stats.search_columns import search_intervals
 
         scores, ties, unit = self.scores, self.task.ties, interval_method.unit
         people = left_out = None
@@ -151,9 +151,7 @@ class SearchCounted:
                         self.searches, scores, ties, units=units
                     )
                 left_out = self.left_out_by_ties[ties]
-        if isinstance(self.task, OpenSet):
-            return open_set_intervals(dataset, self.searches, people, interval_method, left_out)
-        return closed_set_intervals(dataset, self.searches, people, interval_method, left_out)
+        return search_intervals(dataset, self.searches, people, interval_method, left_out)
 
 
 @warns_of_doubts
