@@ -40,6 +40,7 @@ from bioeval.results.variables import (
     described,
     limits_of,
 )
+from bioeval.stats.jackknife import quantiles
 from bioeval.stats.options import IntervalMethod, required_interval
 
 #: Intervals over folds, or over other parts of the same data.
@@ -205,7 +206,12 @@ class _Aggregation:
                     variables[name] = self._support_of_average(array)
             else:
                 statistics = self._statistics(name, array)
-                variables[name] = self._stacked(statistics, labels, array)
+                undefined = np.full(statistics["number"].shape, np.nan)
+                in_order = [
+                    np.broadcast_to(statistics.get(x, undefined), undefined.shape) for x in labels
+                ]
+                dims = "statistic", *self._inner(array)
+                variables[name] = dims, np.stack(in_order), array.attrs
                 has_limits = array.attrs.get("units", "") in _UNITS_WITH_LIMITS
                 if interval is not None and has_limits and not _ends_as_limit(name):
                     limits |= self._limits(name, array, statistics, interval)
@@ -233,15 +239,6 @@ class _Aggregation:
             statistics["repeats_mean"] = of_repeats["mean"]
             statistics["repeats_sd"] = of_repeats["sd"]
         return statistics
-
-    def _stacked(
-        self, statistics: dict[str, np.ndarray], labels: Sequence[str], array: xr.DataArray
-    ) -> VariableParts:
-        """Return statistics along the dimension `statistic`, NaN where a label is undefined."""
-        undefined = np.full(statistics["number"].shape, np.nan)
-        values = [np.broadcast_to(statistics.get(x, undefined), undefined.shape) for x in labels]
-        dims = "statistic", *self._inner(array)
-        return dims, np.stack(values), array.attrs
 
     def _inner(self, array: xr.DataArray) -> list[str]:
         return [str(dim) for dim in array.dims if dim not in self.over]
@@ -322,8 +319,8 @@ class _Aggregation:
         values = self._in_front(array.dims, array.values)
         number = statistics["number"]
         if interval.method == "quantile":
-            levels = (1 - interval.confidence) / 2, (1 + interval.confidence) / 2
-            low, high = _quantiles(np.sort(values, axis=0), number, levels)
+            levels = np.array([1 - interval.confidence, 1 + interval.confidence]) / 2
+            low, high = quantiles(np.moveaxis(values, 0, -1), levels)
         else:
             with np.errstate(invalid="ignore", divide="ignore"):
                 ratio = self._test_to_train(inner)
@@ -383,29 +380,10 @@ def _statistics(values: np.ndarray, levels: np.ndarray) -> dict[str, np.ndarray]
         squares = np.where(is_defined, values - mean, 0) ** 2
         sd = np.sqrt(squares.sum(axis=0) / np.where(number > 1, number - 1, np.nan))
         se = sd / np.sqrt(number)
-    median, *quantiles = _quantiles(np.sort(values, axis=0), number, (0.5, *levels.tolist()))
+    median, *at_levels = quantiles(np.moveaxis(values, 0, -1), np.append(0.5, levels))
     statistics = {"mean": mean, "sd": sd, "se": se, "median": median}
-    statistics |= {f"q{level:g}": x for level, x in zip(levels, quantiles, strict=True)}
+    statistics |= {f"q{level:g}": x for level, x in zip(levels, at_levels, strict=True)}
     return statistics | {"number": number}
-
-
-def _quantiles(
-    ascending: np.ndarray, number: np.ndarray, levels: Sequence[float]
-) -> list[np.ndarray]:
-    """Return quantiles of the first `number` values of each column.
-
-    Between two values, a quantile is interpolated as by `numpy.quantile`.
-    """
-    quantiles = []
-    for level in levels:
-        position = level * np.maximum(number - 1, 0)
-        below = np.floor(position).astype(np.int64)
-        above = np.ceil(position).astype(np.int64)
-        low, high = (np.take_along_axis(ascending, x[None], 0)[0] for x in (below, above))
-        with np.errstate(invalid="ignore"):  # infinity - infinity, between two infinite values
-            between = low + (high - low) * (position - below)
-        quantiles.append(np.where(low == high, low, between))
-    return quantiles
 
 
 def attrs_of_interval(interval: IntervalMethod) -> dict[str, str | float]:

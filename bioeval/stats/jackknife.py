@@ -437,7 +437,7 @@ def percentile(
     """Return the percentiles of replicates, (..., 1 + replicates), without NaN.
 
     With independent `units`, a rate of exactly 0 or 1 has a one-sided bound: data without errors
-    have no replicate with one. Limits are NaN without replicates, or where the value is.
+    have no replicate with one. Limits are NaN without replicates or units, or where the value is.
     """
     value = columns[..., 0]
     drawn = columns[..., 1:]
@@ -447,7 +447,16 @@ def percentile(
     unknown = np.isnan(value)
     ends = quantiles(drawn, np.array([tail, 1 - tail]))
     low, high = np.where(unknown, np.nan, ends)
-    return (low, high) if units is None else open_limits(value, low, high, units, confidence)
+    if units is None:
+        return low, high
+    bound = zero_error_bound(units, confidence)
+    # Under expected ties a rate is a sum of fractions, and may differ from 1 by rounding.
+    is_zero = value <= ROUNDING
+    is_one = value >= 1 - ROUNDING
+    low = np.where(is_zero, 0.0, np.where(is_one, 1 - bound, low))
+    high = np.where(is_zero, bound, np.where(is_one, 1.0, high))
+    has_units = np.asarray(units) > 0
+    return np.where(has_units, low, np.nan), np.where(has_units, high, np.nan)
 
 
 def quantiles(drawn: np.ndarray, levels: np.ndarray) -> np.ndarray:
@@ -456,31 +465,12 @@ def quantiles(drawn: np.ndarray, levels: np.ndarray) -> np.ndarray:
     last = np.maximum((~np.isnan(ordered)).sum(axis=-1) - 1, 0)
     position = np.multiply.outer(np.clip(levels, 0, 1), last)
     below = np.floor(position).astype(np.int64)
-    above = np.minimum(below + 1, last)
+    above = np.ceil(position).astype(np.int64)
     # (levels, ...): the order statistics on both sides of each quantile.
     first, second = (
         np.moveaxis(np.take_along_axis(ordered, np.moveaxis(x, 0, -1), axis=-1), -1, 0)
         for x in (below, above)
     )
-    return first + (position - below) * (second - first)
-
-
-def open_limits(
-    value: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    units: np.ndarray | float,
-    confidence: float,
-) -> Limits:
-    """Return limits, in which rates of exactly 0 or 1 have the one-sided bound of the units.
-
-    Without a unit, the limits are NaN.
-    """
-    bound = zero_error_bound(units, confidence)
-    # Under expected ties a rate is a sum of fractions, and may differ from 1 by rounding.
-    is_zero = value <= ROUNDING
-    is_one = value >= 1 - ROUNDING
-    low = np.where(is_zero, 0.0, np.where(is_one, 1 - bound, low))
-    high = np.where(is_zero, bound, np.where(is_one, 1.0, high))
-    units = np.asarray(units)
-    return np.where(units > 0, low, np.nan), np.where(units > 0, high, np.nan)
+    with np.errstate(invalid="ignore"):  # infinity - infinity, between two infinite values
+        between = first + (position - below) * (second - first)
+    return np.where(first == second, first, between)

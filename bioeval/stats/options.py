@@ -18,7 +18,7 @@ from bioeval.base.arguments import (
     require_text,
 )
 from bioeval.base.errors import DataError, Message, message_attrs, without_address
-from bioeval.base.random import RandomState, seed_sequence
+from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.results.variables import Variable, described
 
 if TYPE_CHECKING:
@@ -139,14 +139,18 @@ class IntervalMethod:
     def weights(self, subjects: int, no_person: np.ndarray | None = None) -> np.ndarray:
         """Return the weights of subjects in the data and in each replicate, (subjects, columns).
 
-        They are drawn once for all tasks of an evaluation.
+        They are float32, and drawn once for all tasks of an evaluation. Subjects who are no person,
+        such as all distractors, are not drawn: their weight is 1.
         """
-        from bioeval.stats.weighted_sums import resampled
-
         key = subjects, None if no_person is None else no_person.tobytes()
         weights = self._weights.get(key)
         if weights is None:
-            weights = resampled(subjects, self.seed, self.replicates, no_person)
+            is_drawn = np.ones(subjects, dtype=bool) if no_person is None else ~no_person
+            people = int(is_drawn.sum())
+            replicates = self.replicates if people > 1 else 0
+            weights = np.ones((subjects, 1 + replicates), dtype=np.float32)
+            if replicates:
+                weights[is_drawn, 1:] = Stream(self.seed, 0).resampled(people, replicates)
             if weights.size <= _KEPT:
                 self._weights.clear()
                 self._weights[key] = weights

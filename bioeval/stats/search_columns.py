@@ -7,7 +7,6 @@ gallery has other templates, only the people who search are left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -66,7 +65,7 @@ def search_intervals(
     if options.by_subject:
         ties: Ties = dataset.attrs["ties"]
         impostors: ImpostorProbes = dataset.attrs.get("impostors", "auto")
-        columns = SearchColumns.count(searches, ties, options, impostors, subjects, left_out)
+        columns = SearchColumns(searches, ties, options, impostors, subjects, left_out)
 
     if "cms" in dataset:
         if columns is not None:
@@ -106,35 +105,34 @@ def search_intervals(
     return options.added_to(dataset, limits, OPEN_SET, remarks)
 
 
-@dataclass(eq=False)
 class SearchColumns:
-    """Rates of identification in columns: of all people, then without each person or resampled."""
+    """Rates of identification in columns: of all people, then without each person or resampled.
 
-    options: IntervalMethod
-    genuine: AttemptsOfPeople
-    impostor: AttemptsOfPeople
-    people: int  # number of people who can be left out
-    new_people: bool  # whether a person leaves the gallery, too
-    has_failed: bool  # whether the comparison of a search failed, so that its distance is NaN
-    highest_rank: int  # the last rank whose changes are known
-    weights: np.ndarray | None = None  # (people, 1 + replicates); None for the jackknife
+    - `genuine`, `impostor`: the attempts, and those that are missing without each person
+    - `people`: the number of people who can be left out
+    - `new_people`: whether a person leaves the gallery, too
+    - `highest_rank`: the last rank whose changes are known
+    - `weights` (people, 1 + replicates): how often people are drawn; None for the jackknife
+    """
 
-    @classmethod
-    def count(
-        cls,
+    def __init__(
+        self,
         searches: Searches,
         ties: Ties,
         options: IntervalMethod,
         impostors: ImpostorProbes,
         subjects: np.ndarray | None,
         left_out: LeftOut | None,
-    ) -> SearchColumns:
-        """Return the rates without each person of `left_out`, as a probe and in the gallery.
+    ):
+        """Leave out each person of `left_out`, as a probe and in the gallery.
 
         Without `left_out`, the gallery stays, and people are left out or drawn again as probes;
         `subjects` has the subject of each probe, negative for a probe of no person.
         """
-        weights = None
+        self.options = options
+        self.new_people = left_out is not None
+        self.highest_rank = np.iinfo(np.int64).max if left_out is None else left_out.ranks
+        self.weights: np.ndarray | None = None
         if left_out is not None:
             person = left_out.unit_of_probe
             no_person = np.zeros(left_out.units, dtype=bool)
@@ -145,10 +143,10 @@ class SearchColumns:
             no_person = codes < 0
             group, groups = groups_of_people(no_person)
             if options.resamples:
-                weights = options.weights(len(codes), no_person)
+                self.weights = options.weights(len(codes), no_person)
         else:
             raise TypeError(f"{options.method} intervals need the subjects of the probes")
-        people = int((~no_person).sum())
+        self.people = int((~no_person).sum())
 
         def attempts(
             probes: np.ndarray,
@@ -176,7 +174,7 @@ class SearchColumns:
                 sides = 2
             attempts_of_each = np.bincount(person[probes], minlength=len(no_person))
             independent = 0.0
-            if people >= (2 if left_out is None else FEWEST):
+            if self.people >= (2 if left_out is None else FEWEST):
                 independent = kish(attempts_of_each[~no_person])
             return AttemptsOfPeople(
                 hits,
@@ -195,21 +193,15 @@ class SearchColumns:
         unit = np.ones(len(non_mated))
         accepts = Hits(person[non_mated], searches.other[non_mated], unit, unit)
         if left_out is None:
-            genuine, impostor = attempts(mated, hits), attempts(non_mated, accepts)
+            self.genuine = attempts(mated, hits)
+            self.impostor = attempts(non_mated, accepts)
         else:
-            genuine = attempts(mated, hits, rank_changes(searches, left_out, ties))
-            impostor = attempts(non_mated, accepts, *accept_changes(accepts, non_mated, left_out))
+            self.genuine = attempts(mated, hits, rank_changes(searches, left_out, ties))
+            changes = accept_changes(accepts, non_mated, left_out)
+            self.impostor = attempts(non_mated, accepts, *changes)
         distances = searches.mate[mated], accepts.distance
-        return cls(
-            options,
-            genuine,
-            impostor,
-            people=people,
-            new_people=left_out is not None,
-            has_failed=any(bool(np.isnan(x).any()) for x in distances),
-            highest_rank=np.iinfo(np.int64).max if left_out is None else left_out.ranks,
-            weights=weights,
-        )
+        # Whether the comparison of a search failed, so that its distance is NaN.
+        self._has_failed = any(bool(np.isnan(x).any()) for x in distances)
 
     @cached_property
     def grid(self) -> np.ndarray:
@@ -247,12 +239,12 @@ class SearchColumns:
         rows = None
         if far_rows is not None and frr_rows is not None:
             rows = far_rows, frr_rows
-            if self.has_failed:  # nothing accepts all
+            if self._has_failed:  # nothing accepts all
                 rows = (
                     np.append(far_rows[:-1], far_rows[-2]),
                     np.append(frr_rows[:-1], frr_rows[-2]),
                 )
-        return ErrorColumns(far, 1 - detected, self.has_failed, rows=rows)
+        return ErrorColumns(far, 1 - detected, self._has_failed, rows=rows)
 
     @cached_property
     def _far_limits(self) -> RateCurve:

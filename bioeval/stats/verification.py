@@ -16,7 +16,7 @@ from bioeval.counting.people import GenuineAttempts
 from bioeval.counting.verification import Verified
 from bioeval.results.support import independent_trials
 from bioeval.results.variables import VERIFICATION
-from bioeval.scores.people import People, require_people, units_of_people
+from bioeval.scores.people import require_people, units_of_people
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets, thresholds_of
 from bioeval.stats.error_curves import (
     EER,
@@ -176,7 +176,7 @@ def verification_intervals(
     counts = {}
     if options.by_subject:
         require_people(verified.scores, method=options.method)
-        columns = VerificationColumns.count(verified, options)
+        columns = VerificationColumns(verified, options)
         limits, remarks = columns.limits()
         limits["far"] = columns.curve.far.limits_at(dataset["far"].values)
         limits["frr"] = columns.curve.frr.limits_at(dataset["frr"].values)
@@ -213,34 +213,27 @@ class Columns(NamedTuple):
 _NO_COLUMNS = Columns(ErrorColumns(np.empty((0, 0)), np.empty((0, 0))), {})
 
 
-@dataclass
 class VerificationColumns:
     """Verification without each person, or with people drawn again, or both.
 
     Thresholds that a measure chooses are chosen anew in each column.
+
+    - `units` (people,): the unit with which each person is left out; None: alone
+    - `counted_at`: increasing distances; the layers of `made` are between them
+    - `made`: impostor attempts of each person; of each group, by layer
+    - `without`: without each person, (..., 1 + people); empty if the method resamples
+    - `replicates`: with people drawn again, (..., 1 + replicates); empty if nobody is drawn
     """
 
-    verified: Verified
-    people: People
-    options: IntervalMethod
-    grid: CountedThresholds
-    counted_at: np.ndarray  # increasing distances: the layers of `made` are between them
-    genuine: GenuineAttempts
-    made: AttemptsMade  # impostor attempts of each person; of each group, by layer
-    without: Columns  # without each person, (..., 1 + people); empty if the method resamples
-    replicates: Columns  # with people drawn again, (..., 1 + replicates); empty if nobody is drawn
-    units: np.ndarray | None = None  # the unit with which each person is left out; None: alone
-
-    @classmethod
     @stage("intervals")
-    def count(
-        cls,
+    def __init__(
+        self,
         verified: Verified,
         options: IntervalMethod,
         measures: Sequence[CurveMeasure] | None = None,
         *,
         drawn: bool | None = None,
-    ) -> VerificationColumns:
+    ):
         """Count the attempts of each person, and compute some measures or all.
 
         People are left out in turn, unless the method resamples them. People are `drawn` again; by
@@ -277,21 +270,22 @@ class VerificationColumns:
         sinks = [made] if forms is None else [made, forms]
         genuine, failed = count_layers(verified, counted_at, *sinks)
 
-        without = replicates = _NO_COLUMNS
+        self.verified, self.people, self.options = verified, people, options
+        self.units, self.grid, self.counted_at = units, grid, counted_at
+        self.genuine, self.made = genuine, made
+        self.without = self.replicates = _NO_COLUMNS
         if isinstance(made, AttemptsOfEach):
-            without = _without_each(defined, grid, made, genuine, counted_at, failed)
+            self.without = _without_each(defined, grid, made, genuine, counted_at, failed)
         if forms is not None:
             curve = ErrorColumns.weighted(forms, genuine, drawn_at, failed, grid.untied(drawn_at))
             needed = [x for x in defined if options.resamples or x.scalar.quantile]
             values = grid.measured(needed, curve, drawn_at)
-            replicates = Columns(curve.at_rows(drawn_at.searchsorted(grid.thresholds)), values)
+            at_grid = curve.at_rows(drawn_at.searchsorted(grid.thresholds))
+            self.replicates = Columns(at_grid, values)
         elif is_drawn:
-            curve = without.curve.drawn(options.weights(groups)[:, 1:])
+            curve = self.without.curve.drawn(options.weights(groups)[:, 1:])
             needed = [x for x in defined if x.scalar.quantile]
-            replicates = Columns(curve, grid.measured(needed, curve, grid.thresholds))
-        return cls(
-            verified, people, options, grid, counted_at, genuine, made, without, replicates, units
-        )
+            self.replicates = Columns(curve, grid.measured(needed, curve, grid.thresholds))
 
     @property
     def sampled(self) -> int:

@@ -17,7 +17,6 @@ from typing import Self
 import numpy as np
 import scipy
 
-from bioeval.base.random import Stream
 from bioeval.counting.pair_layers import Guided, PairCounts
 from bioeval.counting.people import GenuineAttempts
 from bioeval.kernels.people import add_by_person, sort_by_layer, weigh_pairs
@@ -74,21 +73,6 @@ def rates_without_each(
     and attempts in all are by default those of all units, see :func:`without_each`.
     """
     return ratio(without_each(errors_of_unit, errors), without_each(attempts_of_unit, attempts))
-
-
-def resampled(
-    subjects: int, seed: np.random.SeedSequence, replicates: int, no_person: np.ndarray | None
-) -> np.ndarray:
-    """Return the weights of subjects in the data and in replicates, float32 (subjects, columns).
-
-    Subjects who are no person, such as all distractors, are not drawn: their weight is 1.
-    """
-    is_drawn = np.ones(subjects, dtype=bool) if no_person is None else ~no_person
-    people = int(is_drawn.sum())
-    weights = np.ones((subjects, 1 + (replicates if people > 1 else 0)), dtype=np.float32)
-    if weights.shape[1] > 1:
-        weights[is_drawn, 1:] = Stream(seed, 0).resampled(people, replicates)
-    return weights
 
 
 def kish(attempts: np.ndarray) -> float:

@@ -171,7 +171,7 @@ class JudgedAttempts:
             scores, wanted=PointsWanted(np.empty(0), np.empty((0, 3)), False), thresholds=thresholds
         )
         verified.find_points(symmetric=None, with_thresholds=False)
-        columns = VerificationColumns.count(verified, IntervalMethod(PEOPLE, unit=unit), [EER])
+        columns = VerificationColumns(verified, IntervalMethod(PEOPLE, unit=unit), [EER])
         curve = columns.one_sided(confidence)
         self._scores = verified.scores
         self.attempts = verified.attempts

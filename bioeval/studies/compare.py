@@ -982,7 +982,7 @@ def _measured_verification(
         x for x in curve_measures() if wanted.asks(x.name) and x.is_defined(verified.points)
     ]
     has_quantiles = any(x.scalar.quantile for x in requested)
-    counted = VerificationColumns.count(verified, interval, requested, drawn=has_quantiles)
+    counted = VerificationColumns(verified, interval, requested, drawn=has_quantiles)
 
     # Measures at thresholds that are chosen anew without each person, or at none.
     measures: list[SystemMeasure] = []
@@ -1080,9 +1080,8 @@ def _measured_searches(
             without_each = LeftOut.from_searches(
                 searches, scores, search.ties, ranks=ranks[-1], units=units
             )
-    counted = SearchColumns.count(
-        searches, search.ties, interval, search.impostors, person, without_each
-    )
+    arguments = searches, search.ties, interval, search.impostors
+    counted = SearchColumns(*arguments, person, without_each)
 
     measures = []
     for rank in ranks:

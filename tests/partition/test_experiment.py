@@ -181,17 +181,6 @@ def test_arguments_that_cannot_be(given, words):
         Experiment(**given)
 
 
-def test_data_that_cannot_be_divided_so():
-    subject = np.repeat(list("abcd"), 2)
-    for experiment, words in (
-        (Experiment(4), "the sizes ask for train 4, test 0 of 4 subjects"),
-        (Experiment(0.5, gallery_templates=2), "Experiment: 2 of 2 subjects have too few"),
-        (Experiment(0.5, None, 1, 2), "unenrolled is 2: 2 of 2 subjects"),
-    ):
-        with pytest.raises(DataError, match=words):
-            experiment.split(y=subject)
-
-
 # ------------------------------------------------------------------------ training by sample
 
 

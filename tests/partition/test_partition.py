@@ -78,10 +78,6 @@ def test_each_template_is_enrolled_in_turn(shuffle):
         if not shuffle:
             assert gallery.tolist() == [3 * k, 3 * k + 1, 3 * k + 2]
     assert sorted(np.concatenate([x.gallery for x in pairs])) == list(range(12))
-    shuffled = list(bp.GalleryKFold(4, n_repeats=2, shuffle=True, random_state=1).split(y=subject))
-    if shuffle:
-        assert [x.gallery.tolist() for x in shuffled[:4]] == [x.gallery.tolist() for x in pairs]
-        assert [x.gallery.tolist() for x in shuffled[4:]] != [x.gallery.tolist() for x in pairs]
 
 
 # All others, where they need no arguments but a seed, and no templates for each fold.
@@ -132,21 +128,31 @@ def is_ascending(index):
 
 
 @given(subjects(2), st.data(), seeds)
-def test_folds_of_subjects(labels, data, seed):
-    people = len(set(labels))
-    k = data.draw(st.integers(2, people))
+def test_folds(labels, data, seed):
+    """Of subjects, or of samples, also stratified by subject."""
+    by_subject = data.draw(st.booleans())
+    k = data.draw(st.integers(2, len(set(labels)) if by_subject else len(labels)))
     shuffle = data.draw(st.booleans())
-    splitter = bp.SubjectKFold(k, shuffle=shuffle, random_state=seed if shuffle else None)
+    options = {"shuffle": shuffle, "random_state": seed if shuffle else None}
+    stratify = None if by_subject else data.draw(st.sampled_from((None, "subject")))
+    kind = bp.SubjectKFold if by_subject else bp.SampleKFold
+    splitter = kind(k, stratify=stratify, **options)
     assert splitter.get_n_splits() == k
     tested, sizes = Counter(), []
     for train, test in splitter.split(y=labels):
         assert is_ascending(train) and is_ascending(test)
         assert sorted([*train, *test]) == list(range(len(labels)))
-        assert not names_at(labels, train) & names_at(labels, test)
+        if by_subject:
+            assert not names_at(labels, train) & names_at(labels, test)
         tested.update(test.tolist())
-        sizes.append(len(names_at(labels, test)))
+        sizes.append(len(names_at(labels, test) if by_subject else test))
     assert tested == Counter(range(len(labels)))
     assert len(sizes) == k and spread(sizes) <= 1 and min(sizes) >= 1
+    if stratify:
+        codes = fold_codes(splitter, labels)
+        for label in set(labels):
+            codes_of_label = codes[[x == label for x in labels]]
+            assert spread(np.bincount(codes_of_label, minlength=k)) <= 1
 
 
 @given(subjects(2), seeds, seeds)
@@ -163,27 +169,6 @@ def test_the_order_of_samples_does_not_matter_to_folds_of_subjects(labels, seed,
         next(shuffle.split(y=moved)),
     )
     assert names_at(labels, training) == names_at(moved, training_of_moved)
-
-
-@given(subjects(2), st.data(), seeds)
-def test_folds_of_samples(labels, data, seed):
-    samples = len(labels)
-    folds = data.draw(st.integers(2, samples))
-    stratify = data.draw(st.sampled_from((None, "subject")))
-    shuffle = data.draw(st.booleans())
-    splitter = bp.SampleKFold(
-        folds, shuffle=shuffle, random_state=seed if shuffle else None, stratify=stratify
-    )
-    codes = fold_codes(splitter, labels)
-    sizes = np.bincount(codes, minlength=folds)
-    assert len(sizes) == folds and spread(sizes) <= 1
-    if stratify:
-        for label in set(labels):
-            codes_of_label = codes[[x == label for x in labels]]
-            assert spread(np.bincount(codes_of_label, minlength=folds)) <= 1
-    for train, test in splitter.split(X=np.zeros((samples, 2)), y=labels):
-        assert is_ascending(train) and is_ascending(test)
-        assert sorted([*train, *test]) == list(range(samples))
 
 
 def test_subjects_stratified_by_metadata():
@@ -533,24 +518,6 @@ def test_goldens():
     assert part_of_splits(SPLITTERS[8], 1) == [[2, 8, 10, 14]]
 
 
-@pytest.mark.parametrize("count", [1, 2, 9])
-@pytest.mark.parametrize("sizes", [[1], [7], [3, 1, 5, 2], [1, 1]])
-def test_orders_are_those_of_random_words(sizes, count):
-    """Each member has a word, whose lowest bits give way to the numbers of group and member."""
-    group = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
-    members, dropped = len(group), (len(sizes) - 1).bit_length() + (len(group) - 1).bit_length()
-    seed = np.random.SeedSequence(5)
-    words = np.random.PCG64(np.random.SeedSequence(5, spawn_key=(2,))).random_raw(count * members)
-    expected = []
-    for row in range(count):
-        word = [int(x) >> dropped for x in words[row * members : (row + 1) * members]]
-        expected.append(sorted(range(members), key=lambda k: (group[k], word[k], k)))
-    stream = Stream(seed, 2)
-    first = stream.grouped(1, group, len(sizes))
-    further = stream.grouped(count - 1, group, len(sizes))
-    assert [*first.tolist(), *further.tolist()] == expected
-
-
 def test_every_order_is_as_probable():
     orders = Stream(np.random.SeedSequence(1), 0).permutations(12_000, 4)
     number = np.unique(orders, axis=0, return_counts=True)[1]
@@ -611,13 +578,11 @@ def test_seeds():
 WRONG_ARGUMENTS = [
     (lambda: bp.GalleryKFold(1), "n_splits is 1; expected an integer >= 2"),
     (lambda: bp.GalleryKFold(2, n_repeats=2), "nothing is random; set shuffle=True"),
-    (lambda: bp.SubjectKFold(1), "n_splits is 1; expected an integer >= 2"),
     (lambda: bp.SubjectKFold(2.0), "n_splits is 2.0"),
     (lambda: bp.SubjectKFold(2, shuffle=2), "shuffle is 2; expected True or False"),
     (lambda: bp.SubjectKFold(2, random_state=1), "nothing is random; set shuffle=True"),
     (lambda: bp.SubjectKFold(2, shuffle=True, random_state=-1), "`random_state` is -1"),
     (lambda: bp.SubjectKFold(2, stratify=[1, 2]), "the name of a metadata column"),
-    (lambda: bp.SampleKFold(2, stratify=True), "the name of a metadata column"),
     (lambda: bp.SampleKFold(2, n_repeats=0, shuffle=True), "n_repeats is 0"),
     (lambda: bp.SubjectShuffleSplit(0), "n_splits is 0"),
     (lambda: bp.SubjectShuffleSplit(test_size=1.5), "test_size is 1.5; expected a share between"),
@@ -697,6 +662,10 @@ WRONG_DATA = [
     (bp.EnrolledSplit(bp.ProbeGallerySplit(1), unenrolled=1), {"y": list("aabbc")},
      "1 of 3 subjects have too few templates"),  # whoever is drawn
     (bp.PredefinedFolds([0, 1]), {"X": range(3)}, "folds are given for 2 samples, but there are 3"),
+    (bp.Experiment(4), {"y": list("abcd")}, "the sizes ask for train 4, test 0 of 4 subjects"),
+    (bp.Experiment(0.5, gallery_templates=2), {"y": list("aabbccdd")},
+     "Experiment: 2 of 2 subjects have too few"),
+    (bp.Experiment(0.5, None, 1, 2), {"y": list("aabbccdd")}, "unenrolled is 2: 2 of 2 subjects"),
 ]  # fmt: skip
 
 

@@ -76,6 +76,12 @@ def test_statistics_are_those_of_plain_loops(rng):
                 assert summary[name].sel(part=part, statistic=label).item() == pytest.approx(
                     number, rel=1e-12, abs=1e-15
                 )
+    pooled, of_test = summary.sel(statistic="pooled", part="test"), ds.sel(part="test")
+    two_rates = []
+    for name, attempts in (("far", "impostor_attempts"), ("frr", "genuine_attempts")):
+        errors = np.nansum(of_test[name] * of_test[attempts])
+        two_rates.append(errors / of_test[attempts].values.sum())
+    assert pooled["hter"].item() == pytest.approx(sum(two_rates) / 2, rel=1e-12)
 
 
 def test_pooled_rates_are_summed_counts_over_summed_attempts():
@@ -96,17 +102,6 @@ def test_pooled_rates_are_summed_counts_over_summed_attempts():
     np.testing.assert_allclose(pooled, accepted / attempts, rtol=1e-12)
     assert np.isnan(node["eer"].sel(statistic="pooled"))
     assert np.isfinite(node["eer"].sel(statistic="mean"))
-
-
-def test_half_total_error_of_pooled_rates(rng):
-    ds = folds_of_own(rng)
-    pooled = be.aggregate(ds, FOLDS).sel(statistic="pooled", part="test")
-    two_rates = []
-    for name, attempts in (("far", "impostor_attempts"), ("frr", "genuine_attempts")):
-        of_test = ds.sel(part="test")
-        errors = np.nansum(of_test[name] * of_test[attempts])
-        two_rates.append(errors / of_test[attempts].values.sum())
-    assert pooled["hter"].item() == pytest.approx(sum(two_rates) / 2, rel=1e-12)
 
 
 def test_interval_of_the_attributes_or_the_argument(rng):
@@ -147,26 +142,21 @@ def test_one_of_two_dimensions_and_a_tree(rng):
 
 def test_what_cannot_be_aggregated_is_refused(rng):
     ds = folds_of_own(rng)
-    with pytest.raises(be.DataError, match=r"`over` is `partition`; .* `repeat`, `fold`"):
-        be.aggregate(ds)
-    with pytest.raises(be.DataError, match="`results` is 0.1; expected a result"):
-        be.aggregate(0.1)
-    with pytest.raises(be.DataError, match="`over` is 2; expected a list"):
-        be.aggregate(ds, 2)
-    with pytest.raises(be.DataError, match="`over` is empty; .* `repeat`, `fold`"):
-        be.aggregate(ds, ())
-    with pytest.raises(be.DataError, match="which have none"):
-        be.aggregate(ds[[]])
-    with pytest.raises(be.DataError, match=r"`over` is \['fold'\]; expected text"):
-        be.aggregate(ds, [["fold"]])
-    with pytest.raises(be.DataError, match="`quantiles` is of type ndarray, .* from 0 to 1"):
-        be.aggregate(ds, FOLDS, quantiles=np.arange(2000.0))
-    with pytest.raises(be.DataError, match="from 0 to 1"):
-        be.aggregate(ds, FOLDS, quantiles=[2.5])
-    with pytest.raises(be.DataError, match="sizes of parts"):
-        be.aggregate(ds.drop_vars("subjects"), FOLDS, interval="nadeau-bengio")
-    with pytest.raises(be.DataError, match="interval"):
-        be.aggregate(ds, FOLDS, interval="wilson")
+    many = np.arange(2000.0)
+    for results, over, options, words in (
+        (ds, "partition", {}, "`over` is `partition`; .* `repeat`, `fold`"),
+        (0.1, FOLDS, {}, "`results` is 0.1; expected a result"),
+        (ds, 2, {}, "`over` is 2; expected a list"),
+        (ds, (), {}, "`over` is empty; .* `repeat`, `fold`"),
+        (ds[[]], FOLDS, {}, "which have none"),
+        (ds, [["fold"]], {}, r"`over` is \['fold'\]; expected text"),
+        (ds, FOLDS, {"quantiles": many}, "`quantiles` is of type ndarray, .* from 0 to 1"),
+        (ds, FOLDS, {"quantiles": [2.5]}, "from 0 to 1"),
+        (ds.drop_vars("subjects"), FOLDS, {"interval": "nadeau-bengio"}, "sizes of parts"),
+        (ds, FOLDS, {"interval": "wilson"}, "interval"),
+    ):
+        with pytest.raises(be.DataError, match=words):
+            be.aggregate(results, over, **options)
 
 
 def test_of_a_threshold_study_the_folds_are_asked_for():
@@ -190,13 +180,6 @@ def test_limits_of_a_difference_are_not_those_of_a_rate(rng):
         low, high = (limits[f"frr_{end}"].sel(part="test") for end in ("low", "high"))
         assert low < mean < high and low < 0
         assert float(mean - low) == pytest.approx(float(high - mean), rel=1e-9)
-
-
-def test_equal_values_have_no_interval_at_any_value(rng):
-    ds = folds_of_own(rng)
-    ds["far"] = ds["far"] * 0 + 0.83 + 1e-16
-    limits = be.aggregate(ds, FOLDS)
-    assert np.isnan(limits["far_low"]).all() and np.isnan(limits["far_high"]).all()
 
 
 def test_folds_that_agree_say_so_at_any_rate():

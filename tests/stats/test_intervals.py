@@ -36,7 +36,7 @@ def drawn_by(scores, interval, **options):
     )
     verified = verify(scores, use, wanted=points_wanted, **options)
     verified.find_points(symmetric=False, with_thresholds=False)
-    return VerificationColumns.count(verified, interval)
+    return VerificationColumns(verified, interval)
 
 
 # ------------------------------------------------------------------ by hand

@@ -133,11 +133,3 @@ def test_letters_are_shared_where_systems_cannot_be_told_apart(case):
     assert order[0] in sets[0]
     for left_out in range(len(sets)):  # none is superfluous
         assert not covers(sets[:left_out] + sets[left_out + 1 :], differ)
-
-
-def test_that_overlapping_neighbours_have_the_fewest_letters():
-    k = 30
-    place = np.arange(k)
-    differ = np.abs(place[:, None] - place) > 4
-    sets = letter_sets(differ, range(k))
-    assert sets == [tuple(range(i, i + 5)) for i in range(k - 4)]

@@ -14,7 +14,6 @@ import bioeval as be
 from bioeval import stats
 from bioeval.counting.pair_layers import PairCounts
 from bioeval.stats import weighted_sums
-from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.weighted_sums import QuadraticForms
 
 # ------------------------------------------------------------------ independent attempts
@@ -159,18 +158,6 @@ def test_empty_folds_are_left_out_of_their_mean():
     for argument, wrong in (("train_size", {"train_size": 0}), ("confidence", {"confidence": 95})):
         with raises_about(be.DataError, argument):
             stats.nadeau_bengio([0.1, 0.2], **{**SIZES, **wrong})
-
-
-def test_a_curve_of_many_distances_has_places_that_few_or_nearly_all_are_up_to():
-    grid = grid_of(np.arange(1.0, 10_001.0))
-    further_places = np.array([10, 20, 50, 100, 200, 500, 1000])  # 0.1 to 10 % of them
-    for chosen in (
-        np.arange(1, 10),
-        10_001 - np.arange(1, 10),
-        10_000 - further_places,
-        further_places + 1,
-    ):
-        assert np.isin(chosen, grid).all()
 
 
 def test_limits_of_a_normalised_cost_do_not_depend_on_its_unit():
