@@ -325,8 +325,9 @@ class SearchColumns:
                 else:
                     units = min(self.genuine.units, self.impostor.units)
                     eer_limits = percentile(eers, confidence, units)
-        far_curve = self._far_limits
-        if self.weights is not None:
+        if self.weights is None:
+            far_curve = self._far_limits
+        else:
             far_curve = self._rate_curve(self.impostor, self._far[0], dataset["far"].values)
         return {
             "far": far_curve.limits_at(dataset["far"].values),
