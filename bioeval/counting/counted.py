@@ -452,7 +452,9 @@ class AttemptCounter:
         # Scores were compared with thresholds in the thresholds' cells only. The scores of any
         # other cell are below the first threshold of a later cell.
         after_previous, equal = np.sum([x.by_threshold for x in threads], axis=0)
-        is_other = ~np.isin(self.filled, self.cell_of_threshold)
+        has_threshold = np.zeros(len(self.flags), dtype=bool)
+        has_threshold[self.cell_of_threshold] = True
+        is_other = ~has_threshold[self.filled]
         next_threshold = self.cell_of_threshold.searchsorted(self.filled[is_other])
         np.add.at(after_previous, next_threshold, self.counts[is_other])
         upto = np.cumsum(after_previous)[:-1]
@@ -472,7 +474,10 @@ class AttemptCounter:
         points = np.append(limits, attempts.crossing()[0])
         # The cell before, too: its largest score may be the threshold.
         cells = np.append(points, attempts.impostor.largest_below(points)[1])
-        has_point[cells[np.isin(cells, self.filled)].astype(np.int64)] = True
+        cells = cells[np.isfinite(cells)].astype(np.int64)
+        is_filled = np.zeros(len(has_point), dtype=bool)
+        is_filled[self.filled] = True
+        has_point[cells] = is_filled[cells]
         return has_point
 
     # -- the result

@@ -95,11 +95,17 @@ class ErrorColumns:
         def of_draws(columns: np.ndarray) -> np.ndarray:
             others = columns[:, 1:]
             change = others.mean(axis=1, keepdims=True) - others
-            drawn = columns[:, :1] + np.sqrt(1 - 1 / people) * (change @ (weights - 1.0))
-            return np.column_stack([columns[:, 0], np.clip(drawn, 0.0, 1.0)])
+            drawn = np.empty((len(columns), 1 + weights.shape[1]))  # many, and so changed in place
+            drawn[:, 0] = columns[:, 0]
+            drawn[:, 1:] = change @ (weights - 1.0)
+            drawn[:, 1:] *= np.sqrt(1 - 1 / people)
+            drawn[:, 1:] += columns[:, :1]
+            np.clip(drawn[:, 1:], 0.0, 1.0, out=drawn[:, 1:])
+            return drawn
 
-        far = np.maximum.accumulate(of_draws(self.far))
-        frr = np.minimum.accumulate(of_draws(self.frr))
+        far, frr = of_draws(self.far), of_draws(self.frr)
+        np.maximum.accumulate(far, out=far)
+        np.minimum.accumulate(frr, out=frr)
         return ErrorColumns(far, frr, self.failed, self.untied)
 
     def at_rows(self, rows: np.ndarray) -> ErrorColumns:

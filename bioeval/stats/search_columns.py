@@ -374,8 +374,15 @@ class SearchColumns:
         weights = self.options.weights(int(is_person.sum()))[:, 1:]
         step = max(1, MOST_CELLS // max(len(self.grid), 1))
         parts = []
+        # No draw needs the thresholds behind the one at which its FAR exceeds all targets.
+        most, rows = targets.max(initial=0.0), np.arange(len(errors.far))
+        behind = int((errors.far[:, 0] <= 2 * most).sum())
         for first in range(0, weights.shape[1], step):
-            drawn = errors.drawn(weights[:, first : first + step])
+            of_draws = weights[:, first : first + step]
+            drawn = errors.at_rows(rows[: behind + 1]).drawn(of_draws)
+            while behind < len(rows) and (drawn.far[-1] <= most).any():
+                behind = 2 * behind + 1
+                drawn = errors.at_rows(rows[: behind + 1]).drawn(of_draws)
             parts.append(self._dir_at_targets(drawn, targets, values)[:, 1:])
         return np.concatenate(parts, axis=1) if parts else np.empty((len(targets), 0))
 
