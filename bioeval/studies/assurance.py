@@ -187,14 +187,15 @@ class JudgedAttempts:
         self.frr = Judged(curve.frr, confidence, genuine_people)
 
         # Too few people for limits of FAR, perhaps on one side.
-        who = "people" if unit is None else f"values of {unit!r}"
+        #: What is left out in turn, in words.
+        self.who = "people" if unit is None else f"values of {unit!r}"
         people_on_smaller_side = int(min(x.sum() for x in (probing, claimed)))
         self.refusal: Message | None = None
         if people < FEWEST:
-            self.refusal = too_few(people, f"{who} with impostor attempts")
+            self.refusal = too_few(people, f"{self.who} with impostor attempts")
         elif scores.layout != "pairs" and people_on_smaller_side < FEWEST:
-            who += " on one side of the comparisons"
-            self.refusal = too_few(people_on_smaller_side, who)
+            of_side = f"{self.who} on one side of the comparisons"
+            self.refusal = too_few(people_on_smaller_side, of_side)
 
     def loosest(self, far: float) -> tuple[float, float, Attempts]:
         wanted = PointsWanted(np.array([far]), np.empty((0, 3)), False)
@@ -614,9 +615,8 @@ def check_promise(
     for rule in rules:
         rate, target = rule.name, rule.values[0]
         if rate == "frr" and judged.frr.people < FEWEST:
-            who = "people" if unit is None else f"values of {unit!r}"
             raise ProtocolError(
-                f"there are only {judged.frr.people} {who} with genuine attempts; at "
+                f"there are only {judged.frr.people} {judged.who} with genuine attempts; at "
                 f"least {FEWEST} are needed"
             )
         if rate == "far" and judged.refusal is not None:

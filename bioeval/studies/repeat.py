@@ -706,10 +706,12 @@ class TasksInParts:
             or card.claims is not None
             or tasks.options.extra_thresholds is not None
             or (card.verification is not None and card.verification.pairs != "ordered")
-            or any(x.gallery != "all" or x.rank_unit != "template" for x in searching.values())
-            or any(x.ties not in get_args(PlainTies) for x in searching.values())
         ):
             return None
+        for task in searching.values():
+            has_plain_ties = task.ties in get_args(PlainTies)
+            if task.gallery != "all" or task.rank_unit != "template" or not has_plain_ties:
+                return None
         matrix = None
         if masks_pay(scores, self.places):
             matrix = SortedMatrix.from_scores(scores)

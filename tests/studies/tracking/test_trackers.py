@@ -276,6 +276,7 @@ def test_a_tracker_that_cannot_be_read_is_an_error(tmp_path, capsys):
         ({"A": {}, "B": {}}, {}, r"`result`\['A'\] is an empty mapping"),
         (None, {"measures": "mota"}, "`measures` is 'mota'; expected a list of names"),
         (None, {"measures": []}, "`measures` is"),
+        (None, {"interval": "wilson"}, "`interval` is 'wilson'; expected 'sequence-jack"),
         (None, {"measures": ["mot"]}, "a name in `measures` is 'mot'; expected one of"),
         (None, {"measures": ["mota", "mota"]}, "`measures` names 'mota' twice"),
         ([[1, 1, 0, 0, 2, 2]], {"measures": ["mota"]}, "`measures` is given, and trackers are"),
@@ -394,8 +395,3 @@ def test_no_interval_claims_certainty(fourteen):
     assert silent.recall_low.item() == 0 < silent.recall_high.item() < 0.3
     assert np.isnan(silent.precision_low)
     assert np.isnan(silent.motp_low)
-
-
-def test_an_unknown_interval(fourteen):
-    with pytest.raises(be.DataError, match="`interval` is 'wilson'; expected 'sequence-jack"):
-        be.tracking(*fourteen, interval="wilson")

@@ -105,7 +105,10 @@ def numbers_of(ds: xr.Dataset) -> dict[str, float]:
     return {str(k): v.item() for k, v in ds.data_vars.items() if not v.ndim}
 
 
-def test_a_side_without_boxes_is_told():
+def test_a_side_without_boxes_or_without_matches_is_told():
+    away = [(frame, who, left + 500, *box) for frame, who, left, *box in TRUTH]
+    assert arguments(be.tracking(TRUTH, away), "no-matches") == {"iou": 0.5}
+    assert "no-matches" not in codes(be.tracking(TRUTH, RESULT))
     nothing = np.zeros((0, 6))
     ds = be.tracking(TRUTH, nothing)
     assert int(ds.ml) == 1 and arguments(ds, "no-boxes") == {"side": "result"}
@@ -206,12 +209,6 @@ def test_classes_that_no_row_has_are_refused_and_world_coordinates_read_as_class
     assert "column 8 is a world coordinate and no class" in be.to_markdown(ds)
     ds = be.tracking(world, [(1, 1, *BOX)], classes=[3])
     assert int(ds.tp) == 1 and ds.attrs["classes_evaluated"] == "3"
-
-
-def test_where_no_box_matches_the_message_names_what_to_compare():
-    away = [(frame, who, left + 500, *box) for frame, who, left, *box in TRUTH]
-    assert arguments(be.tracking(TRUTH, away), "no-matches") == {"iou": 0.5}
-    assert "no-matches" not in codes(be.tracking(TRUTH, RESULT))
 
 
 def test_the_format_of_2015_has_no_class():
