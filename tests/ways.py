@@ -38,7 +38,7 @@ WAYS: dict[str, dict[str, Any]] = {
 @contextmanager
 def counted_by(way: str, tile: int | None = None) -> Iterator[pytest.MonkeyPatch]:
     """Find attempts in a way, in tiles of at most so many templates."""
-    from bioeval.counting.tiled_scores import LARGEST
+    from bioeval.counting.tiles import LARGEST
 
     tile = 8 if way == "small tiles" else tile
     with pytest.MonkeyPatch.context() as patch:

@@ -25,8 +25,8 @@ from bioeval.base.errors import DataError
 from bioeval.base.options import at_most
 from bioeval.base.progress import report_rows
 from bioeval.base.version import __version__
-from bioeval.counting.parts import Parts, RowParts, TileParts, show_blocks
-from bioeval.counting.tiled_scores import TiledScores
+from bioeval.counting.parts import Parts, RowParts, show_blocks
+from bioeval.counting.tiles import TileParts
 from bioeval.scores.blocks import Mates
 
 R = TypeVar("R")
@@ -47,7 +47,7 @@ class Workers:
         self.parts = parts
         self.scores_at_workers = None
         if isinstance(parts, TileParts):
-            value: tuple[Any, ...] = parts.scores, parts.tiled.source, parts.tiled.fused
+            value: tuple[Any, ...] = parts.scores, parts.source, parts.fused
             self.sent = Sent(value, _tiles)
         else:
             self.sent = Sent((parts.scores, parts.step, parts.grouped), _rows)
@@ -157,7 +157,7 @@ class Sent:
 
 
 def _tiles(scores: Any, source: Any, fused: bool) -> TileParts:
-    return TileParts(TiledScores(scores, source, fused=fused))
+    return TileParts(scores, source, fused=fused)
 
 
 def _rows(scores: Any, step: int, grouped: bool) -> RowParts:

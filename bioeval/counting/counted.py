@@ -14,20 +14,21 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.counting.cells import (
-    BitCells,
+from bioeval.counting.cells import BitCells, choose_cells
+from bioeval.counting.grids import (
+    DEFAULT_COUNT,
     EvenCounts,
-    GenuineScores,
+    ScoreExtent,
     cell_exponent,
-    choose_cells,
+    default_grid,
     joint_exponent,
+    with_infinities,
 )
-from bioeval.counting.grids import DEFAULT_COUNT, ScoreExtent, default_grid, with_infinities
 from bioeval.counting.operating_points import Attempts, AttemptsOfParts
 from bioeval.counting.order import distinct, next_number, rounded_down, runs
 from bioeval.counting.sorted_scores import Moments, SortedScores
@@ -35,28 +36,17 @@ from bioeval.counting.threshold_rules import PointsWanted
 from bioeval.kernels import verification as kernel
 from bioeval.kernels.verification import TOO_LARGE
 
-
-class CountTable(NamedTuple):
-    """Increasing scores, and the numbers of scores below each of them, and up to it."""
-
-    scores: np.ndarray  # float64 (k,)
-    below: np.ndarray  # int64 (k,)
-    upto: np.ndarray  # int64 (k,)
+#: Increasing scores, float64 (k,), and the numbers of scores below each of them, and up to it.
+CountTable = tuple[np.ndarray, np.ndarray, np.ndarray]
+BELOW, UPTO = 1, 2
 
 
 class CountedScores(SortedScores):
-    """Impostor scores of which only some are listed, and the others counted.
+    """Impostor scores, `number` in all, of which only some are listed, and the others counted.
 
-    Parameters
-    ----------
-    listed : CountTable
-        The distinct scores that are listed.
-    number : int
-        The number of all scores.
-    at_thresholds : CountTable
-        Thresholds, among them all distinct genuine scores.
-    dtype : dtype
-        The type of the scores.
+    - `listed`: the distinct scores that are listed
+    - `at_thresholds`: thresholds, among them all distinct genuine scores
+    - `dtype`: the type of the scores
     """
 
     def __init__(
@@ -68,42 +58,42 @@ class CountedScores(SortedScores):
         dtype: np.dtype,
         moments: Moments | None,
     ):
-        super().__init__(listed.scores, np.array([0, number]))
+        super().__init__(listed[0], np.array([0, number]))
         self._listed, self._at_thresholds = listed, at_thresholds
         self._dtype, self._moments = dtype, moments
 
-    def _counted(self, thresholds: np.ndarray, name: Literal["below", "upto"]) -> np.ndarray:
-        """Return the numbers below thresholds, or up to them; -1 if not counted."""
+    def _counted(self, thresholds: np.ndarray, column: int) -> np.ndarray:
+        """Return the numbers `BELOW` thresholds, or `UPTO` them; -1 if not counted."""
         counts = np.where(thresholds < np.inf, -1, self.attempts[0])  # infinity and NaN
         counts[thresholds == -np.inf] = 0  # scores of -inf are always listed
         for table in (self._listed, self._at_thresholds):
-            if len(table.scores):
-                index = np.minimum(table.scores.searchsorted(thresholds), len(table.scores) - 1)
-                is_found = table.scores[index] == thresholds
-                counts = np.where(is_found, getattr(table, name)[index], counts)
+            scores = table[0]
+            if len(scores):
+                index = np.minimum(scores.searchsorted(thresholds), len(scores) - 1)
+                counts = np.where(scores[index] == thresholds, table[column][index], counts)
         return counts
 
     def below(self, thresholds: Any) -> np.ndarray:
         """Return the number below each threshold: a listed score, or a counted threshold."""
-        return self._counted(np.asarray(thresholds, dtype=np.float64), "below")
+        return self._counted(np.asarray(thresholds, dtype=np.float64), BELOW)
 
     def upto(self, thresholds: Any) -> np.ndarray:
         """Return the number up to each threshold: a listed score, or a counted threshold."""
-        counts = self._counted(np.asarray(thresholds, dtype=np.float64), "upto")
+        counts = self._counted(np.asarray(thresholds, dtype=np.float64), UPTO)
         if (counts < 0).any():
             raise DataError("false accepts are known only at the thresholds that were counted")
         return counts
 
     def nth(self, numbers: np.ndarray) -> np.ndarray:
         """Return the first listed score with at least n scores up to it; NaN if there is none."""
-        index = self._listed.upto.searchsorted(numbers)
+        index = self._listed[UPTO].searchsorted(numbers)
         return self._scores_at(index, (numbers > 0) & (index < len(self.keys)))
 
     def largest_below(self, thresholds: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of scores below thresholds, and the largest; raise if it is unknown."""
         counts = self.below(thresholds)
         index = self.keys.searchsorted(thresholds)
-        if (np.append(0, self._listed.upto)[index] != counts).any():
+        if (np.append(0, self._listed[UPTO])[index] != counts).any():
             raise DataError("the scores around a threshold were not kept")
         return counts, self._scores_at(index - 1, index > 0)
 
@@ -115,17 +105,17 @@ class CountedScores(SortedScores):
         limits = np.asarray(thresholds, dtype=np.float64)
         index = self.keys.searchsorted(limits, side="right")
         following = np.fmin(self._scores_at(index, index < len(self.keys)), nearest)
-        accepted = self._counted(limits, "upto")
-        before = self._counted(following, "below")
+        accepted = self._counted(limits, UPTO)
+        before = self._counted(following, BELOW)
         # No score is between the threshold and the known score where both numbers are equal.
         is_known = (accepted >= 0) & (accepted == before)
         return np.where(is_known, following, next_number(limits, self._dtype))
 
     def counts_at(self, other: SortedScores) -> tuple[np.ndarray, np.ndarray]:
         """Return the numbers below, and up to, the genuine scores, which were all counted."""
-        counted = self._at_thresholds
-        index = counted.scores.searchsorted(other.distinct())
-        return counted.below[index], counted.upto[index]
+        thresholds, below, upto = self._at_thresholds
+        index = thresholds.searchsorted(other.distinct())
+        return below[index], upto[index]
 
     def moments(self) -> Iterator[Moments]:
         assert self._moments is not None
@@ -135,12 +125,8 @@ class CountedScores(SortedScores):
 class CountedAttempts(Attempts):
     """Attempts whose impostor scores are counted: :class:`CountedScores`.
 
-    Parameters
-    ----------
-    count_cells : callable
-        Returns the counts of all impostor scores in cells.
-    near : callable
-        Returns thresholds next to its argument, and the false accepts there.
+    - `count_cells`: returns the counts of all impostor scores in cells of one width
+    - `near`: returns thresholds next to its argument, and the false accepts there
     """
 
     listed = False
@@ -179,7 +165,7 @@ class CountedAttempts(Attempts):
         impostors = self.even_counts
         genuine = ScoreExtent.from_ordered(self.genuine)
         ranges = [impostors.range, (genuine.low, genuine.high)]
-        exponents = [impostors.cells.exponent] if len(impostors.counts) else []
+        exponents = [impostors.exponent] if len(impostors.counts) else []
         if genuine.low <= genuine.high:
             exponents.append(cell_exponent(genuine.low, genuine.high))
         exponent = joint_exponent(max(exponents, default=0), ranges)
@@ -210,7 +196,7 @@ class ThreadCounts:
 
     by_threshold: np.ndarray  # int64 (2, thresholds + 1): see `count_and_keep`
     recent: np.ndarray  # int32 (cells + 2,): counts by cell since they were last emptied
-    room: np.ndarray  # buffer for the kept scores of a tile, in the dtype of the scores
+    room: np.ndarray  # for the kept scores of a tile and one more, in the dtype of the scores
     #: Kept scores, and for how many attempts each stands.
     kept: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
     kept_number: int = 0
@@ -231,17 +217,6 @@ class ThreadCounts:
             self.recent_number = size
             self.recent[:] = 0
         return self.recent
-
-    def room_for(self, size: int) -> np.ndarray:
-        """Return room for `size` scores and one more."""
-        if len(self.room) <= size:
-            self.room = np.empty(size + 1, dtype=self.room.dtype)
-        return self.room
-
-    def add_moments(self, tile: int, sums: np.ndarray, left_out: float) -> None:
-        """Add the sums of a tile, and the number that the kernel `add_moments` returned."""
-        self.moments[tile] = self.moments.get(tile, 0.0) + sums
-        self.left_out = max(self.left_out, left_out)
 
     def by_cell(self) -> np.ndarray:
         """Return the number of scores in each cell (int64)."""
@@ -324,15 +299,10 @@ class AttemptCounter:
     :meth:`prepare` precedes the first pass. A pass is :meth:`start` in each thread, :meth:`count`
     for each tile, and :meth:`finish`. After the last pass, :meth:`attempts` returns the result.
 
-    Parameters
-    ----------
-    dtype : dtype
-        The type of the scores.
-    wanted : PointsWanted, optional
-        The points whose scores are kept; None: no point is sought.
-    requested : ndarray of float64
-        Thresholds at which false accepts are wanted.
-    genuine : GenuineScores
+    - `dtype`: the type of the scores
+    - `wanted`: the points whose scores are kept; None: no point is sought
+    - `requested` (float64): thresholds at which false accepts are wanted
+    - `genuine` (float64): increasing scores, besides which `missed` genuine attempts failed
     """
 
     def __init__(
@@ -340,9 +310,11 @@ class AttemptCounter:
         dtype: np.dtype,
         wanted: PointsWanted | None,
         requested: np.ndarray,
-        genuine: GenuineScores,
+        genuine: np.ndarray,
+        missed: int,
     ):
-        self.dtype, self.wanted, self.requested, self.genuine = dtype, wanted, requested, genuine
+        self.dtype, self.wanted, self.requested = dtype, wanted, requested
+        self.genuine, self.missed = genuine, missed
         self.missed_impostors = 0
         #: int64 (2, thresholds): impostor scores below, and up to, each threshold; None before the
         #: end of the first pass.
@@ -358,11 +330,12 @@ class AttemptCounter:
     def prepare(self, sample: Sequence[np.ndarray], number_of_scores: int) -> None:
         """Choose the cells by tiles of a sample, and flag the cells whose scores are needed."""
         targets = None if self.wanted is None else self.wanted.targets
-        self.cells, self.kept_cells, *origin_and_scale = choose_cells(
-            sample, self.dtype, self.genuine, number_of_scores, targets=targets
+        attempts = len(self.genuine) + self.missed
+        self.cells, self.kept_cells, origin_and_scale = choose_cells(
+            sample, self.dtype, self.genuine, attempts, number_of_scores, targets=targets
         )
         self.moment_sums = SummedMoments(*origin_and_scale)
-        thresholds = np.concatenate([self.requested, distinct(self.genuine.scores)])
+        thresholds = np.concatenate([self.requested, distinct(self.genuine)])
         #: float64 (t,): thresholds up to which scores are counted, increasing; and their cells.
         self.thresholds = distinct(np.sort(thresholds))
         of_dtype = rounded_down(self.thresholds, self.dtype)
@@ -390,7 +363,9 @@ class AttemptCounter:
         Moments are summed in the `order` of tiles.
         """
         tile = np.ascontiguousarray(tile, self.dtype)
-        room = counts.room_for(tile.size)
+        if len(counts.room) <= tile.size:
+            counts.room = np.empty(tile.size + 1, self.dtype)
+        room = counts.room
         centre = self.cells.centre
         window = self.cells.window
         if self.by_threshold is None:
@@ -407,7 +382,8 @@ class AttemptCounter:
             sums = np.zeros(4)
             into = self.moment_sums
             left_out = kernel.add_moments(tile, into.origin, into.scale, sums)
-            counts.add_moments(order, weight * sums, left_out)
+            counts.moments[order] = counts.moments.get(order, 0.0) + weight * sums
+            counts.left_out = max(counts.left_out, left_out)
         counts.keep(room[:number_kept], weight)
 
     def finish(self, threads: Sequence[ThreadCounts], failed: int) -> bool:
@@ -465,8 +441,8 @@ class AttemptCounter:
     def cells_with_points(self) -> np.ndarray:
         """Return whether each cell has a point, or the score before a point."""
         has_point = np.zeros(len(self.kept_cells), dtype=bool)
-        genuine_cells = self.cells.cells_of(self.genuine.scores)
-        failed = self.genuine.missed, self.missed_impostors
+        genuine_cells = self.cells.cells_of(self.genuine)
+        failed = self.missed, self.missed_impostors
         attempts = AttemptsOfParts.of_cells(genuine_cells, self.filled, self.counts, *failed)
         if self.wanted is None or not attempts.defined[0]:
             return has_point
@@ -482,11 +458,6 @@ class AttemptCounter:
 
     # -- the result
 
-    @property
-    def total(self) -> int:
-        """The number of impostor scores."""
-        return int(self.counts.sum())
-
     def attempts(self) -> CountedAttempts:
         """Return the attempts, once no pass is missing."""
         if self.weights.sum() != self.counts[self.kept_cells[self.filled]].sum():
@@ -495,15 +466,15 @@ class AttemptCounter:
         accepted = np.cumsum(self.weights) + self._not_kept_before(self.filled.searchsorted(cells))
         assert self.by_threshold is not None
         impostor = CountedScores(
-            CountTable(self.values, accepted - self.weights, accepted),
-            self.total,
-            CountTable(self.thresholds, *self.by_threshold),
+            (self.values, accepted - self.weights, accepted),
+            int(self.counts.sum()),
+            (self.thresholds, *self.by_threshold),
             dtype=self.dtype,
             moments=self.moment_sums.moments,
         )
-        failed = self.genuine.missed, self.missed_impostors
+        failed = self.missed, self.missed_impostors
         return CountedAttempts(
-            self.genuine.scores, impostor, *failed, count_cells=self.even_counts, near=self.near
+            self.genuine, impostor, *failed, count_cells=self.even_counts, near=self.near
         )
 
     def _not_kept_before(self, filled_index: np.ndarray) -> np.ndarray:

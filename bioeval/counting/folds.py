@@ -17,13 +17,14 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from bioeval.counting.cells import GenuineScores, choose_cells
+from bioeval.counting.cells import choose_cells
 from bioeval.counting.operating_points import AttemptsOfParts
 from bioeval.counting.order import increasing, rounded_down
-from bioeval.counting.parts import PairParts, Parts, RowParts, TileParts
+from bioeval.counting.parts import PairParts, Parts, RowParts
 from bioeval.counting.reduce import Reducer
 from bioeval.counting.sorted_scores import PartlyListed, SortedScores
 from bioeval.counting.threshold_rules import PointsWanted, Rule, cells_of
+from bioeval.counting.tiles import TileParts
 from bioeval.kernels import verification as kernel
 from bioeval.scores.blocks import Block
 from bioeval.scores.distances import scored
@@ -183,19 +184,12 @@ class FoldAttempts(Reducer):
     A division puts each template into a fold, which may be any set of templates, such as the
     templates of a group of people.
 
-    Parameters
-    ----------
-    fusion : str, optional
-        As of :class:`bioeval.counting.verification.CollectAttempts`. If templates are fused, all
-        gallery templates of a subject must be in one fold.
-    codes : sequence of pairs of ndarray
-        For each division, the fold of each probe and of each gallery template, from 0; if pairs
-        are listed, the folds of both sides of each pair.
-    parts : sequence of sequences of tuples of Subset
-        For each division, the wanted parts in tuples; a threshold is chosen on the first part of a
-        tuple, and applied to all parts of the tuple.
-    *rules : Rule
-        The rules by which thresholds are chosen.
+    - `fusion`: if templates are fused, all gallery templates of a subject must be in one fold
+    - `codes`: for each division, the fold of each probe and of each gallery template, from 0; if
+      pairs are listed, the folds of both sides of each pair
+    - `parts`: for each division, the wanted parts in tuples; a threshold is chosen on the first
+      part of a tuple, and applied to all parts of the tuple
+    - `rules`: the rules by which thresholds are chosen
     """
 
     lists_fewer = True  # counts by cell are shared by all folds, a sorted list is not
@@ -219,13 +213,21 @@ class FoldAttempts(Reducer):
     def prepare(self, parts: Parts) -> None:
         self.rejected = parts.mates.rejected
         self.dtype = parts.dtype if self.fusion in (None, "best") else np.dtype(np.float64)
+        codes = parts.scores.codes
         if self.fusion is not None:
-            codes = parts.scores.codes
             #: int16 (divisions, people): the fold of each person of the gallery, by code.
             self.person_fold = np.zeros((len(self.probe), len(codes.values)), np.int16)
             self.person_fold[:, codes.gallery] = self.gallery
-        mated = [self._genuine_by_fold(parts)]
-        self.genuine = ScoresByFold.joined(mated, len(self.probe), self.dtype)
+        mates = parts.mates
+        if self.fusion is None:
+            sides = self.probe[:, mates.probe], self.gallery[:, mates.gallery]
+            mated = ScoresByFold(mates.distance, *sides)
+        else:
+            claims = mates.fused(self.fusion)
+            probe = np.flatnonzero(~np.isnan(claims))
+            person_fold = self.person_fold[:, codes.probe[probe]]
+            mated = ScoresByFold(claims[probe], self.probe[:, probe], person_fold)
+        self.genuine = ScoresByFold.joined([mated], len(self.probe), self.dtype)
         self.few = parts.few or isinstance(parts, PairParts)  # pairs are in memory anyway
         #: Whether scores are counted by cell: in the first pass, unless they are few.
         self.counting = not self.few
@@ -235,34 +237,23 @@ class FoldAttempts(Reducer):
             if not blocks:
                 assert isinstance(parts, RowParts)  # tiles have a sample, top-K lists no scores
                 blocks = [parts.first()]
-            chosen = choose_cells(
+            distances = self.genuine.distances
+            #: `wanted`, bool (cells + 2,): the cells whose scores are kept in this pass.
+            self.cells, self.wanted, _ = choose_cells(
                 [x.ravel() for block in blocks for x in self._scores(block)],
                 self.dtype,
-                self._without_failed(self.genuine.distances),
+                self._without_failed(distances),
+                len(distances),
                 parts.size,
                 targets=PointsWanted.of_rule(self.rules[0]).targets,
                 number_of_cells=max(
                     LEAST_CELLS, min(MOST_CELLS, ENTRIES // (self.folds**2 * divisions))
                 ),
             )
-            self.cells = chosen.cells
-            #: bool (cells + 2,): the cells whose scores are kept in this pass.
-            self.wanted = chosen.kept
             if {"eer", "far"}.isdisjoint(rule.name for rule in self.rules):
                 self.wanted[:] = False
-            is_symmetric = isinstance(parts, TileParts) and parts.tiled.symmetric
+            is_symmetric = isinstance(parts, TileParts) and parts.symmetric
             self.tables = FoldTables(divisions, self.folds, len(self.wanted), 1 + is_symmetric)
-
-    def _genuine_by_fold(self, parts: Parts) -> ScoresByFold:
-        mates = parts.mates
-        if self.fusion is None:
-            return ScoresByFold(
-                mates.distance, self.probe[:, mates.probe], self.gallery[:, mates.gallery]
-            )
-        claims = mates.fused(self.fusion)
-        probe = np.flatnonzero(~np.isnan(claims))
-        person_fold = self.person_fold[:, parts.scores.codes.probe[probe]]
-        return ScoresByFold(claims[probe], self.probe[:, probe], person_fold)
 
     # -- a pass
 
@@ -340,7 +331,7 @@ class FoldAttempts(Reducer):
         self.tables.counts[..., -1] = 0  # NaN
         distances = self.genuine.distances
         genuine_cells = self.cells.cells_of(scored(distances) if self.rejected else distances)
-        number = len(self._without_failed(distances).scores)  # failures are at the end
+        number = len(self._without_failed(distances))  # failures are at the end
         #: For each division, by part: its impostor scores in each cell, and how many failed.
         self.impostors_of_parts: list[dict[Subset, tuple[np.ndarray, int]]] = []
         #: For each tuple of parts, the cells in which its threshold may be.
@@ -374,11 +365,8 @@ class FoldAttempts(Reducer):
         self.wanted = is_needed & ~was_kept
         return bool(self.wanted.any())
 
-    def _without_failed(self, distances: np.ndarray) -> GenuineScores:
-        if not self.rejected:
-            return GenuineScores(distances, 0)
-        scores = increasing(scored(distances))
-        return GenuineScores(scores, len(distances) - len(scores))
+    def _without_failed(self, distances: np.ndarray) -> np.ndarray:
+        return increasing(scored(distances)) if self.rejected else distances
 
     # -- the result
 
@@ -397,10 +385,10 @@ class FoldAttempts(Reducer):
         scores have a code below the scores of their cell, and above those of the cells before.
         """
         self.impostor = ScoresByFold.joined(self.kept, len(self.probe), self.dtype)
-        genuine = self._without_failed(self.genuine.distances).scores.astype(np.float64)
+        genuine = self._without_failed(self.genuine.distances).astype(np.float64)
         impostor = self.impostor.distances
         if self.few:
-            impostor = self._without_failed(impostor).scores
+            impostor = self._without_failed(impostor)
         impostor = impostor.astype(np.float64)
         table = np.union1d(genuine, impostor)
         below_cells = np.empty(0)

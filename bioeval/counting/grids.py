@@ -1,14 +1,19 @@
-"""Thresholds evenly spaced over a range of scores, and guides by which a score finds its own."""
+"""Thresholds evenly spaced over a range of scores, and guides by which a score finds its own.
+
+The default thresholds are edges of cells of one width, in which scores are counted as well. All
+scores are distances. A cell includes its upper edge and not its lower one.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.counting.cells import cell_exponent, cell_of
 from bioeval.counting.sorted_scores import FINITE
 
 # The smallest and the largest number of cells of a guide, which has about four for each threshold.
@@ -54,6 +59,120 @@ def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
     cell = np.where(cell > 0, np.minimum(cell, cells - 1), 0).astype(np.int64)
     return base, scale, np.searchsorted(cell, np.arange(cells + 1))
 
+
+# ------------------------------------------------------------------------------ cells of one width
+
+# The most cells of one width between the smallest and the largest score.
+CELLS = 1 << 12
+
+# No cell is narrower than this power of two, so that its inverse stays finite.
+LEAST_EXPONENT = -1022
+
+
+@dataclass
+class EvenCounts:
+    """Scores counted in the narrowest cells of one width that cover them, and infinite scores.
+
+    Cell ``k`` is ``((k - 1) w, k w]``, ``w = 2 ** exponent``, and the first cell is ``k = first``.
+    Edges are exact floats, the cell of a score is found without rounding, and two neighbours make
+    one cell of the next exponent: counts of parts of the data can be added. The cells follow from
+    the scores alone, however the data are divided. The first and the last cell are not empty.
+    """
+
+    exponent: int
+    first: int
+    counts: np.ndarray  # int64 (cells,)
+    negative_infinite: int
+    positive_infinite: int
+
+    @classmethod
+    def from_upper(
+        cls, upper: np.ndarray, counts: np.ndarray, smallest: np.ndarray, *infinite: int
+    ) -> EvenCounts:
+        """Return the cells of scores that were counted in other cells, to about a cell.
+
+        - `upper` (k,): the largest scores of the other cells, increasing
+        - `counts` (k,): their numbers of scores
+        - `smallest` (1,) or (0,): the smallest score, if it is known
+        - `infinite`: the numbers of scores that are -inf, and that are +inf
+        """
+        if not len(upper):
+            return cls(0, 0, np.zeros(0, np.int64), *infinite)
+        low, high = float(min([*smallest, upper[0]])), float(upper[-1])
+        exponent = cell_exponent(low, high)
+        first, last = cell_of(low, exponent), cell_of(high, exponent)
+        with np.errstate(over="ignore"):
+            cells = np.ceil(np.ldexp(upper, -exponent))
+            cells += np.ldexp(cells, exponent) < upper
+        index = np.clip(cells - first, 0, last - first).astype(np.int64)
+        counts_by_cell = np.bincount(index, counts, minlength=last - first + 1).astype(np.int64)
+        return cls(exponent, first, counts_by_cell, *infinite)
+
+    @property
+    def edges(self) -> np.ndarray:
+        """The upper edge of each cell; infinite past the largest float."""
+        numbers = self.first + np.arange(len(self.counts), dtype=np.float64)
+        with np.errstate(over="ignore"):
+            return np.ldexp(numbers, self.exponent)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The upper edges of the first and the last cell; (inf, -inf) without finite scores."""
+        if not len(self.counts):
+            return math.inf, -math.inf
+        low, high = self.edges[[0, -1]].tolist()
+        # Beyond the largest float, there is no finite edge and no finite score.
+        return low, min(high, sys.float_info.max)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Numbers below and above all finite scores, whose cells are known up to one beside."""
+        low, high = self.range
+        return low - math.ldexp(3.0, self.exponent), high + math.ldexp(2.0, self.exponent)
+
+
+def cell_exponent(low: float, high: float) -> int:
+    """Return the exponent of the narrowest cells of which `CELLS` cover ``low..high``.
+
+    It depends on the range alone, and never falls as the range grows.
+    """
+    largest_magnitude = max(abs(low), abs(high))
+    least = LEAST_EXPONENT
+    if largest_magnitude > 0:
+        # Edges must be exact: no finer than the spacing of floats at the largest score.
+        least = max(least, math.frexp(largest_magnitude)[1] - 53)
+    exponent = least
+    span = math.ldexp(high / 2.0 - low / 2.0, 1 - least) if high > low else 0.0
+    if span >= CELLS:
+        exponent = least + math.frexp(span / CELLS)[1] - 1
+    while cell_of(high, exponent) - cell_of(low, exponent) >= CELLS:
+        exponent += 1
+    while exponent > least and cell_of(high, exponent - 1) - cell_of(low, exponent - 1) < CELLS:
+        exponent -= 1
+    return exponent
+
+
+def joint_exponent(exponent: int, ranges: Sequence[tuple[float, float]]) -> int:
+    """Return the least exponent, not below `exponent`, whose cells cover all the ranges.
+
+    The exponent is the same however the data are divided into parts with these ranges.
+    """
+    ranges = [(low, high) for low, high in ranges if low <= high]
+    if not ranges:
+        return exponent
+    low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
+    while cell_of(high, exponent) - cell_of(low, exponent) >= CELLS:
+        exponent += 1
+    return exponent
+
+
+def cell_of(value: float, exponent: int) -> int:
+    """Return the number ``k`` of the cell ``((k - 1) 2**e, k 2**e]`` of a finite value."""
+    k = math.ceil(math.ldexp(value, -exponent))  # exact, unless a tiny value became 0
+    return 1 if k == 0 and value > 0 else k
+
+
+# ------------------------------------------------------------------------------------------ grids
 
 # About how many thresholds the default grid has.
 DEFAULT_COUNT = 1000

@@ -271,29 +271,26 @@ class MaskedParts:
 
         It is the first attempt of each claim in a list from near to far, or from far to near.
         """
+        from bioeval.kernels.partitions import first_of_claims
+
+        matrix = self.matrix
+        claimed = matrix.claimed.searchsorted(matrix.gallery).astype(np.int32)
         sides = []
         step = len(classes.distances)
         for cells in classes[:2]:
             in_order = cells.backwards() if farthest else cells
-            first, sizes = self._first_of_each_claim(in_order)
-            keys = np.repeat(np.arange(len(self)) * step, sizes) + in_order.code[first]
-            sides.append((np.sort(keys) if farthest else keys, sizes))
+            positions = np.arange(len(in_order.row), dtype=np.int32)
+            picked, sizes = self._pick(in_order, self.columns, positions, 0)  # bare positions
+            # (cells,): the claim of each cell is the pair of its probe and the claimed person.
+            claim = in_order.row * np.int32(len(matrix.claimed)) + claimed[in_order.target]
+            last_part_of_claim = np.zeros(len(matrix.probe) * len(matrix.claimed), dtype=np.int32)
+            first = np.empty(len(picked) + 1, np.int64)
+            claims = np.empty_like(sizes)  # (parts,): the number of claims
+            first_of_claims(picked, sizes, claim, last_part_of_claim, first, claims)
+            codes = in_order.code[first[: claims.sum()]]
+            keys = np.repeat(np.arange(len(self)) * step, claims) + codes
+            sides.append((np.sort(keys) if farthest else keys, claims))
         return self._of_keys(sides, classes.distances)
-
-    def _first_of_each_claim(self, cells: SortedCells) -> ValuesOfParts:
-        from bioeval.kernels.partitions import first_of_claims
-
-        matrix = self.matrix
-        positions = np.arange(len(cells.row), dtype=np.int32)
-        picked, sizes = self._pick(cells, self.columns, positions, 0)  # step 0: bare positions
-        # (cells,): the claim of each cell is the pair of its probe and the claimed person.
-        claimed = matrix.claimed.searchsorted(matrix.gallery).astype(np.int32)
-        claim = cells.row * np.int32(len(matrix.claimed)) + claimed[cells.target]
-        last_part_of_claim = np.zeros(len(matrix.probe) * len(matrix.claimed), dtype=np.int32)
-        first = np.empty(len(picked) + 1, np.int64)
-        claims_of_part = np.empty_like(sizes)
-        first_of_claims(picked, sizes, claim, last_part_of_claim, first, claims_of_part)
-        return first[: claims_of_part.sum()], claims_of_part
 
     def _fused(self, fusion: str) -> AttemptsOfParts:
         matrix = self.matrix

@@ -50,15 +50,8 @@ class MatchLists:
 class MateRanks(Reducer):
     """The ranks of all mates of each query among the other candidates, as :class:`MatchLists`.
 
-    Mates that a list lacks have no rank, and are only counted.
-
-    Parameters
-    ----------
-    group : ndarray of int64, shape (n,), optional
-        The group of each gallery template, from 0, or -1: candidates of each group are counted
-        apart.
-    groups : int
-        The number of groups; some may have no template.
+    Mates that a list lacks have no rank, and are only counted. With `group` (int64 (n,)), the group
+    of each gallery template, from 0, or -1, candidates of each of the `groups` are counted apart.
     """
 
     sums = ("closer", "tied", "before", "others")
@@ -162,12 +155,7 @@ def rows_of_probes(side: Block) -> np.ndarray:
 class Within(Reducer):
     """How many candidates, including mates, each query has within each threshold.
 
-    - `counts` (int64 (queries, t)): candidates at distances up to each threshold
-
-    Parameters
-    ----------
-    thresholds : ndarray of float64
-        Distances, increasing.
+    - `thresholds` (float64 (t,)): increasing distances
     """
 
     sums = ("counts",)

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from bioeval.counting.cells import EvenCells, EvenCounts
-from bioeval.counting.grids import ScoreExtent, grid_over
+from bioeval.counting.grids import EvenCounts, ScoreExtent, grid_over
 from bioeval.counting.order import increasing
 from bioeval.counting.sorted_scores import FINITE, SortedScores, along_points, d_prime
 
@@ -30,15 +29,10 @@ class RankedAttempts:
 
     At rank k, a mate beyond rank k is missed.
 
-    Parameters
-    ----------
-    mates : SortedScores
-        The best mates; under expected ties, a probe may have several entries, each with a weight.
-    ranks : ndarray of int (k,)
-        The rank of each mate.
-    others : SortedScores
-    genuine, impostor : int or ndarray (parts,)
-        Numbers of attempts, including failed attempts.
+    - `mates`: the best mates; under expected ties, a probe may have several entries, each with a
+      weight
+    - `ranks` (k,): the rank of each mate
+    - `genuine`, `impostor`, perhaps (parts,): numbers of attempts, including failed attempts
     """
 
     def __init__(
@@ -112,14 +106,8 @@ class Attempts:
 
     The attempts are a single part; `points` finds their operating points.
 
-    Parameters
-    ----------
-    genuine : ndarray of float64 (g,)
-        In increasing order, without NaN.
-    impostor : SortedScores
-    missed, missed_impostors : int
-        Attempts that no threshold accepts: failed attempts and, in the open set, genuine attempts
-        whose mate is not first.
+    - `genuine` (float64): in increasing order, without NaN
+    - `missed`, `missed_impostors`: attempts that no threshold accepts, since they failed
     """
 
     #: Whether every impostor score is known.
@@ -178,14 +166,9 @@ class Attempts:
         """The impostor scores in cells of one width."""
         scores = self.impostor.keys
         negative, high = scores.searchsorted(FINITE).tolist()
-        positive = len(scores) - high
-        if negative == high:
-            return EvenCounts(EvenCells(), np.zeros(0, np.int64), negative, positive)
-        cells = EvenCells.covering(float(scores[negative]), float(scores[high - 1]))
-        upto = scores.searchsorted(cells.edges, side="right")
-        upto[-1] = high
-        counts = np.diff(upto, prepend=negative)
-        return EvenCounts(cells, counts, negative, positive)
+        finite = scores[negative:high]
+        infinite = negative, len(scores) - high
+        return EvenCounts.from_upper(finite, np.ones(len(finite)), finite[:1], *infinite)
 
     def default_curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Return about 1,000 thresholds over both classes, and the false accepts there."""
@@ -449,11 +432,8 @@ class AttemptsOfParts:
     such point. All numbers of a result come from
     :func:`bioeval.counting.threshold_rules.point_values`.
 
-    Parameters
-    ----------
-    genuine, impostor : SortedScores
-    missed, missed_impostors : int or ndarray (parts,), optional
-        Attempts without a score, which no threshold accepts; none by default.
+    - `missed`, `missed_impostors`, perhaps (parts,): attempts without a score, which no threshold
+      accepts; in the open set, also genuine attempts whose mate is not first
     """
 
     def __init__(

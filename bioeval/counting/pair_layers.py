@@ -10,9 +10,10 @@ import numpy as np
 
 from bioeval.base.progress import report, rows_reported
 from bioeval.counting.grids import guide_to, indices_among
-from bioeval.counting.parts import Parts, RowParts, TileParts, parts_of
+from bioeval.counting.parts import Parts, RowParts
 from bioeval.counting.people import GenuineAttempts
-from bioeval.counting.reduce import Reducer, reduce
+from bioeval.counting.reduce import Reducer, parts_of, reduce
+from bioeval.counting.tiles import TileParts
 from bioeval.counting.verification import Verified, attempts_of_claims
 from bioeval.kernels.people import list_pairs
 from bioeval.scores.blocks import Block

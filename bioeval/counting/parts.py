@@ -1,8 +1,7 @@
-"""The parts of scores: rows of a matrix, tiles of embeddings, pieces of a list, as blocks.
+"""The parts of scores as blocks: rows of a matrix, and pieces of a list.
 
-A block is read and counted by one thread while it is in the cache of a core. A tile has all
-templates of its people; if embeddings are compared with themselves, a tile is computed once, and
-stands for its mirror image, too.
+A block is read and counted by one thread while it is in the cache of a core. Tiles of embeddings
+are in :mod:`bioeval.counting.tiles`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from bioeval.kernels.rows import impostors
 from bioeval.scores.arrays import writable_alias
 from bioeval.scores.attempts import Exclusion, are_left_out, excluded
 from bioeval.scores.blocks import Block, Genuine, Mates, is_few
-from bioeval.scores.codes import BlockLines, GalleryOrder
+from bioeval.scores.codes import GalleryOrder
 from bioeval.scores.distances import distance_dtype, with_failures
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
@@ -37,9 +36,6 @@ from bioeval.scores.rows import (
     rows_within,
     stated_memory_limit,
 )
-
-if TYPE_CHECKING:
-    from bioeval.counting.tiled_scores import TiledScores
 
 #: Counts a block; used by one thread.
 Add = Callable[[Block], None]
@@ -58,10 +54,6 @@ PAGED_ROWS = 64
 
 # The number of rows in a sample.
 SAMPLE_ROWS = 256
-
-# The number of tiles in a sample, unless there are very many: then one in SAMPLE_PROPORTION.
-SAMPLE_TILES = 32
-SAMPLE_PROPORTION = 128
 
 # The number of blocks in a sample of rows or pairs, whose differences say how far to trust it.
 GROUPS = 16
@@ -95,13 +87,9 @@ class Parts(ABC):
     def visit(self, make_adder: Callable[[], Add], part: range | None = None) -> None:
         """Show all blocks, or the blocks of a part; each thread makes a function for its blocks."""
 
+    @abstractmethod
     def whole(self) -> Block:
-        """Return all impostor attempts, which are few, as one block; tiles are never few."""
-        raise NotImplementedError
-
-    def list_fewer(self) -> None:
-        """Set `few` by the limit for any layout, which may be below the limit of this layout."""
-        self.few = self.few and is_few(self.size)
+        """Return all impostor attempts, which are few, as one block."""
 
 
 class RowParts(Parts):
@@ -332,100 +320,6 @@ def _show(
     idle.append((add, room))
 
 
-class TileParts(Parts):
-    """Tiles of a product of embeddings."""
-
-    few = False
-
-    def __init__(self, tiled: TiledScores):
-        self.tiled = tiled
-        self.scores = tiled.scores
-        self.dtype = tiled.source.dtype
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.tiled.shape) // (1 + self.tiled.symmetric)
-
-    @cached_property
-    def mates(self) -> Mates:
-        return Mates(*self.tiled.mates(), self.scores.shape[0])
-
-    def sample(self) -> list[Block]:
-        """Return tiles from all over the product; most are kept for the next visit."""
-        tiled = self.tiled
-        tiles = len(tiled.rows) * len(tiled.columns)
-        # The sample grows with very many tiles: points are then expected among fewer scores.
-        growth = max(1, tiles // (SAMPLE_PROPORTION * SAMPLE_TILES))
-        sampled_tiles = tiled.spread(min(growth * SAMPLE_TILES, tiles))
-        blocks: dict[int, list[Block]] = {}
-
-        def make_visitor() -> Callable[..., None]:
-            def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
-                if turn < SAMPLE_TILES and tiled.most_kept:
-                    tiled.kept.setdefault((i, j), tile.copy())
-                blocks[turn] = self.blocks(i, j, tile.copy())
-
-            return visit
-
-        tiled.for_each_tile(sampled_tiles, make_visitor, keep=True)
-        return [block for k in sorted(blocks) for block in blocks[k]]
-
-    def parts(self, number: int) -> list[range]:
-        """Return bands of tiles in about `number` parts."""
-        return self.tiled.bands(number)
-
-    def visit(self, make_adder: Callable[[], Add], part: range | None = None) -> None:
-        tiled = self.tiled
-        bands = range(len(tiled.rows)) if part is None else part
-
-        def make_visitor() -> Callable[..., None]:
-            add = make_adder()
-
-            def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
-                for block in self.blocks(i, j, tile):
-                    add(block)
-
-            return visit
-
-        tiled.for_each_tile(tiled.tiles_of(bands), make_visitor, progress=True)
-
-    def blocks(self, i: int, j: int, values: np.ndarray) -> list[Block]:
-        """Return a tile as a block, with NaN in place of mates.
-
-        There is a second block, the mirror image, if the image does not leave out the same pairs.
-        """
-        tiled = self.tiled
-        tiled.without_mates(i, j, values)
-        row = tiled.row_at_position[tiled.rows[i]]
-        column = tiled.column_at_position[tiled.columns[j]]
-        is_mirrored = tiled.symmetric and i != j
-        number = len(tiled.columns)
-        block = Block(values, row[:, None], column[None], i * number + j, self._lines[j])
-        exclusions = self.scores.exclusions
-        if not any(x.of_all for x in exclusions):
-            return [block._replace(rows=self._lines[i] if is_mirrored else None)]
-        blocks = [block]
-        if is_mirrored:
-            image = np.ascontiguousarray(values[: len(row), : len(column)].T)
-            lines = self._lines[i]
-            blocks.append(Block(image, column[:, None], row[None], j * number + i, lines))
-        for block in blocks:
-            is_left_out = are_left_out(exclusions, block.probe, block.candidates, False)
-            np.copyto(block.by_probe, np.nan, where=is_left_out)
-        return blocks
-
-    @cached_property
-    def _lines(self) -> list[BlockLines]:
-        columns = self.tiled.columns
-        people = self.scores.gallery_order.subjects
-        lines = []
-        for j, layers in enumerate(columns.layers):
-            subjects = columns.subjects[columns[j]][: int(layers[0])]
-            subject_index = np.concatenate([np.arange(size) for size in layers.tolist()])
-            lines.append(BlockLines(people[subjects], subject_index, layers=layers))
-        return lines
-
-
 class PairParts(Parts):
     """Pieces of listed pairs."""
 
@@ -531,26 +425,6 @@ class ListParts(Parts):
         values = np.full(gallery.shape, np.nan)
         values[row[is_impostor], place[is_impostor]] = place[is_impostor]
         return Block(values, probe[:, None], gallery, int(probe[0]), few=self.few)
-
-
-def parts_of(scores: Scores, *, nearest: bool, grouped: bool = True) -> Parts:
-    """Return the parts of scores.
-
-    Tiles of embeddings are possible if templates of a person are not fused, or fused by the
-    `nearest` one. If the gallery is not `grouped` by person, templates keep their order, and cannot
-    be fused.
-    """
-    if scores.layout == "pairs":
-        return PairParts(scores)
-    if scores.layout == "top-k":
-        return ListParts(scores)
-    if nearest and not has_few(scores):
-        from bioeval.counting.tiled_scores import TiledScores
-
-        tiled = TiledScores.from_scores(scores, fused=grouped)
-        if tiled is not None:
-            return TileParts(tiled)
-    return RowParts(scores, grouped=grouped)
 
 
 def show_blocks(

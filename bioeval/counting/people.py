@@ -110,12 +110,8 @@ class CountPeople(Reducer):
       exceed the product
     - `genuine` (float64), `genuine_person` (int64): distances, NaN for a failed attempt, and people
 
-    Parameters
-    ----------
-    thresholds : ndarray of float64, shape (t,)
-        Distances, increasing.
-    fusion : str, optional
-        The rule by which the templates of a person are fused; None: each comparison is an attempt.
+    The `thresholds` (float64 (t,)) are increasing distances. Templates of a person are fused by a
+    rule; if it is None, each comparison is an attempt.
     """
 
     probe: np.ndarray

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from copy import copy
+from functools import reduce as joined_by
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,13 +14,14 @@ import numpy as np
 from bioeval.base.options import OPTIONS
 from bioeval.base.progress import report_rows
 from bioeval.counting.grids import ScoreExtent
-from bioeval.counting.parts import Parts, RowParts, TileParts, parts_of, show_blocks
-from bioeval.scores.blocks import Block
+from bioeval.counting.parts import ListParts, PairParts, Parts, RowParts, show_blocks
+from bioeval.counting.tiles import TileParts
+from bioeval.scores.blocks import Block, is_few
 from bioeval.scores.matrix import Scores
-from bioeval.scores.rows import threads_for
+from bioeval.scores.rows import has_few, threads_for
 
 
-class Reducer:
+class Reducer(ABC):
     """A consumer that sums up blocks: attempts, ranks, people, folds.
 
     :func:`reduce` calls :meth:`prepare`, then :meth:`add` for every block, on copies for threads
@@ -38,7 +41,7 @@ class Reducer:
 
     def prepare(self, parts: Parts) -> None:
         """Take the necessary information from the scores, their mates, and a sample of blocks."""
-        raise NotImplementedError
+        return
 
     def fresh(self) -> Self:
         """Return an empty copy, for a thread."""
@@ -47,8 +50,9 @@ class Reducer:
             setattr(empty, name, np.zeros_like(getattr(self, name)))
         return empty
 
+    @abstractmethod
     def add(self, block: Block) -> None:
-        raise NotImplementedError
+        """Add the attempts of a block."""
 
     def merge(self, other: Self) -> None:
         """Add the counts of a copy."""
@@ -68,14 +72,15 @@ class Reducer:
 def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
     """Show all blocks of scores to reducers, and return their results in order.
 
-    Parameters
-    ----------
-    scores : Scores or Parts
-        Scores of any layout, or their parts, made before.
-    *reducers : Reducer
-        Each block is read, or computed, once for all of them.
+    Each block is read, or computed, once for all reducers. `scores` have any layout, or are their
+    parts, made before.
     """
-    parts = scores if isinstance(scores, Parts) else _parts_for(scores, reducers)
+    if isinstance(scores, Parts):
+        parts = scores
+    else:
+        parts = parts_of(scores, nearest=all(x.fusion in (None, "best") for x in reducers))
+        if any(reducer.lists_fewer for reducer in reducers):
+            parts.few = parts.few and is_few(parts.size)
     workers = None
     if OPTIONS["client"] is not None and not parts.few and isinstance(parts, RowParts | TileParts):
         from bioeval.counting.cluster import Workers
@@ -105,11 +110,22 @@ def reduce(scores: Scores | Parts, *reducers: Reducer) -> list[Any]:
         return [reducer.result() for reducer in reducers]
 
 
-def _parts_for(scores: Scores, reducers: Sequence[Reducer]) -> Parts:
-    parts = parts_of(scores, nearest=all(x.fusion in (None, "best") for x in reducers))
-    if any(reducer.lists_fewer for reducer in reducers):
-        parts.list_fewer()
-    return parts
+def parts_of(scores: Scores, *, nearest: bool, grouped: bool = True) -> Parts:
+    """Return the parts of scores.
+
+    Tiles of embeddings are possible if templates of a person are not fused, or fused by the
+    `nearest` one. If the gallery is not `grouped` by person, templates keep their order, and cannot
+    be fused.
+    """
+    if scores.layout == "pairs":
+        return PairParts(scores)
+    if scores.layout == "top-k":
+        return ListParts(scores)
+    if nearest and not has_few(scores):
+        tiles = TileParts.from_scores(scores, fused=grouped)
+        if tiles is not None:
+            return tiles
+    return RowParts(scores, grouped=grouped)
 
 
 class OfEachBlock(Reducer):
@@ -118,9 +134,6 @@ class OfEachBlock(Reducer):
     def __init__(self, function: Callable[[np.ndarray], Any], fusion: str | None = None):
         self.function, self.fusion = function, fusion
         self.value_of_side: dict[tuple[int, int], Any] = {}
-
-    def prepare(self, parts: Parts) -> None:
-        """Do nothing."""
 
     def fresh(self) -> Self:
         empty = copy(self)
@@ -135,29 +148,18 @@ class OfEachBlock(Reducer):
     def merge(self, other: Self) -> None:
         self.value_of_side |= other.value_of_side
 
-    def result(self) -> list[Any]:
+    def result(self) -> Any:
         return [self.value_of_side[key] for key in sorted(self.value_of_side)]
 
 
-class Extent(Reducer):
+class Extent(OfEachBlock):
     """Finds the range of all scores, fused by a rule."""
 
     def __init__(self, fusion: str | None = None):
-        self.fusion = fusion
-        self.extent = ScoreExtent()
+        super().__init__(ScoreExtent.from_scores, fusion)
 
     def prepare(self, parts: Parts) -> None:
-        self._take(parts.mates.scores(self.fusion)[0])
-
-    def add(self, block: Block) -> None:
-        for side in block.sides():
-            self._take((side if self.fusion is None else side.by_person(self.fusion)).scores()[0])
-
-    def _take(self, scores: np.ndarray) -> None:
-        self.extent = self.extent.joined(ScoreExtent.from_scores(scores))
-
-    def merge(self, other: Extent) -> None:
-        self.extent = self.extent.joined(other.extent)
+        self.genuine = ScoreExtent.from_scores(parts.mates.scores(self.fusion)[0])
 
     def result(self) -> ScoreExtent:
-        return self.extent
+        return joined_by(ScoreExtent.joined, super().result(), self.genuine)

@@ -252,13 +252,9 @@ class RankFacts(Reducer):
     - `others` (int64): candidates in all; `nearest` (float): the distance of the nearest, NaN
       without any
 
-    While blocks are added, `not_farther` counts the candidates at most as far as the best mate;
-    :meth:`result` derives `tied` from it. `mate_column` is the column of the best mate.
-
-    Parameters
-    ----------
-    fusion : str, optional
-        Rank people, each by the fused distance of its templates; None: rank templates.
+    With a rule of fusion, people are ranked by the fused distance of their templates. While blocks
+    are added, `not_farther` counts the candidates at most as far as the best mate; :meth:`result`
+    derives `tied` from it. `mate_column` is the column of the best mate.
     """
 
     sums = ("closer", "not_farther", "tied_before", "others")

@@ -137,10 +137,13 @@ def _ranks_in_memory(searches: Searches, ties: Ties, largest: int, units: int) -
 def _count_block(
     rows: Block, starts: np.ndarray, fusion: str | None, unit: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return each probe's nearest unit and second distance, and counts as :func:`_up_to_mates`.
+    """Return the unit of each probe's nearest candidate, the second distance, and counts.
 
     The columns of a subject begin at `starts` (subjects + 1,), and its unit is in `unit`
-    (subjects,).
+    (subjects,). The nearest unit is -1 without a candidate. The second distance, float64 (rows,),
+    is that of the nearest candidate of another unit; NaN without one. The counts, int32 (3, rows,
+    units), are of the candidates of each unit that are closer than the best mate; exactly as close;
+    as close, and before it in the gallery.
     """
     row, column, distance = rows.genuine()
     mates = Mates(row - rows.order, column, distance, len(rows.probes), rejected=rows.rejected)
@@ -156,45 +159,17 @@ def _count_block(
         )
         block = block.by_person(fusion)
         starts = np.arange(len(starts))  # a column for each subject
-    best = mates.fused(fusion or "best")
-    unit_of_column = np.repeat(unit, np.diff(starts))
-    counts = _up_to_mates(block.values, position, unit_of_column, best, mates.nearest_column)
-    return *_nearest_units(block.values, starts, unit), counts
-
-
-def _up_to_mates(
-    values: np.ndarray,
-    position: np.ndarray,
-    unit: np.ndarray,
-    best: np.ndarray,
-    position_of_mate: np.ndarray,
-) -> np.ndarray:
-    """Count the candidates of each unit not beyond the best mate, int32 (3, rows, units).
-
-    The three numbers are: closer than the best mate; exactly as close; as close, and before it in
-    the gallery. `unit` (columns,) is the unit of each column, `best` (rows,) the distance of the
-    best mate, `position_of_mate` (rows,) its position in the gallery, and `position` (rows or 1,
-    columns) the candidates' positions.
-    """
+    values = block.values
     # An entry for each candidate that is not beyond the best mate.
+    best = mates.fused(fusion or "best")
     row, column = np.nonzero(values <= best[:, None])
     is_tied = values[row, column] == best[row]
     position = np.broadcast_to(position, values.shape)[row, column]
-    is_before = is_tied & (position < position_of_mate[row])
+    is_before = is_tied & (position < mates.nearest_column[row])
+    unit_of_entry = np.repeat(unit, np.diff(starts))[column]
     counts = np.zeros((3, *best.shape, int(unit.max(initial=-1)) + 1), dtype=np.int32)
     for count, is_counted in zip(counts, (~is_tied, is_tied, is_before), strict=True):
-        np.add.at(count, (row[is_counted], unit[column[is_counted]]), 1)
-    return counts
-
-
-def _nearest_units(
-    values: np.ndarray, starts: np.ndarray, unit: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the unit of each row's nearest candidate (-1: none), and the second distance.
-
-    The second distance, float64 (rows,), is the distance of the nearest candidate of another unit;
-    NaN without one. The columns of a subject begin at `starts`, and its unit is in `unit`.
-    """
+        np.add.at(count, (row[is_counted], unit_of_entry[is_counted]), 1)
     # (rows, units): the distance of each unit, NaN without an attempt.
     distance = np.fmin.reduceat(values, starts[:-1], axis=1).astype(np.float64)
     if (unit != np.arange(len(unit))).any():
@@ -202,7 +177,7 @@ def _nearest_units(
         first = np.flatnonzero(np.diff(unit[order], prepend=-1))
         distance = np.fmin.reduceat(distance[:, order], first, axis=1)
     nearest = np.argmax(distance == np.fmin.reduce(distance, axis=1)[:, None], axis=1)
-    rows = np.arange(len(distance))
-    has_candidate = ~np.isnan(distance[rows, nearest])
-    distance[rows, nearest] = np.nan  # the nearest of the others is the second
-    return np.where(has_candidate, nearest, -1), np.fmin.reduce(distance, axis=1)
+    every_row = np.arange(len(distance))
+    has_candidate = ~np.isnan(distance[every_row, nearest])
+    distance[every_row, nearest] = np.nan  # the nearest of the others is the second
+    return np.where(has_candidate, nearest, -1), np.fmin.reduce(distance, axis=1), counts

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -74,83 +73,65 @@ def sums_of(sums: np.ndarray) -> np.ndarray:
     return remainder * 2.0 ** (-2 * BITS) + (sums[0] + carry) * 2.0**-BITS
 
 
-@dataclass
 class SingleTemplateCounts:
     """Expected counts over all galleries of one template of each subject, as exact sums.
-
-    Arrays of :func:`add_chances` have a first axis of 2.
-    """
-
-    about: Provenance
-    ties: Ties
-    thresholds: np.ndarray  # float64 (t,): increasing distances; empty for the closed set
-    #: (2, t + 1, ranks): genuine attempts by the first threshold not below their mate, and by rank.
-    di: np.ndarray
-    #: The sums of `di` under pessimistic and under optimistic ties; empty without ties.
-    at_ends: list[np.ndarray]
-    tied: np.ndarray  # (2, 1, 1): genuine attempts with a non-mate exactly as close
-    #: (2, 4, t): rows `ENROLLED` to `MATE`, of probes with a template within each threshold: a
-    #: template of another subject, for enrolled and for unenrolled probes; of any subject, and of
-    #: their own subject, for enrolled probes.
-    within: np.ndarray
-    genuine: int = 0  # probes with a usable mate
-    unmated: int = 0  # probes without a usable mate
-    unmated_targets: int = 0  # enrolled probes without a usable mate
-    targets: int = 0  # enrolled probes
-    non_targets: int = 0  # other probes
-    impostors_enrolled: int = 0  # enrolled probes with a usable template of another subject
-    impostors_unenrolled: int = 0  # other probes with a usable template
-    unmated_people: int = 0  # probes of known people without a usable mate
-    first_unmated: int = -1  # the first of these probes
-
-
-class CountSingleTemplates:
-    """Sums over probes of the chances over all galleries of one template of each subject.
 
     Each of a probe's mates a is enrolled with equal chance. Then subject s is before a with the
     chance ``p_s``, the proportion of its templates closer than a, and the chance of rank k is the
     mean over a of the Poisson-binomial probability ``PB(k - 1; p_1, p_2, ...)``. An impostor is
     accepted at threshold t with the chance ``1 - prod_s (1 - F_s(t))``, where ``F_s(t)`` is the
     proportion of the templates of s within t. Without `thresholds` (increasing distances), only
-    ranks are counted.
+    ranks are counted. Arrays of :func:`add_chances` have a first axis of 2.
     """
 
+    genuine = 0  # probes with a usable mate
+    unmated = 0  # probes without a usable mate
+    unmated_targets = 0  # enrolled probes without a usable mate
+    targets = 0  # enrolled probes
+    non_targets = 0  # other probes
+    impostors_enrolled = 0  # enrolled probes with a usable template of another subject
+    impostors_unenrolled = 0  # other probes with a usable template
+    unmated_people = 0  # probes of known people without a usable mate
+    first_unmated = -1  # the first of these probes
+
     def __init__(self, scores: Scores, *, ties: Ties, thresholds: np.ndarray, ranks: int):
-        self.scores = scores
-        self.ranks = ranks
-        self.enrolled = are_enrolled(scores)
-        self.is_of_person = people_of_probes(scores) >= 0
-        self.thresholds = among_distances(scores, thresholds)
-        number_of_thresholds = len(thresholds)
-        self.counts = SingleTemplateCounts(
-            about=Provenance.from_scores(scores).searching(scores),
-            ties=ties,
-            thresholds=thresholds,
-            di=np.zeros((2, number_of_thresholds + 1, ranks), dtype=np.int64),
-            at_ends=[],
-            tied=np.zeros((2, 1, 1), dtype=np.int64),
-            within=np.zeros((2, 4, number_of_thresholds), dtype=np.int64),
-        )
-        self.grid = Grid(self.thresholds, *guide_to(self.thresholds))
+        self.scores, self.ties, self.thresholds, self.ranks = scores, ties, thresholds, ranks
+        self.about = Provenance.from_scores(scores).searching(scores)
+        self._enrolled = are_enrolled(scores)
+        self._is_of_person = people_of_probes(scores) >= 0
+        count = len(thresholds)
+        #: (2, t + 1, ranks): genuine attempts by the first threshold not below their mate, and by
+        #: rank.
+        self.di = np.zeros((2, count + 1, ranks), dtype=np.int64)
+        #: The sums of `di` under pessimistic and under optimistic ties; empty without ties.
+        self.at_ends: list[np.ndarray] = []
+        #: (2, 1, 1): genuine attempts with a non-mate exactly as close.
+        self.tied = np.zeros((2, 1, 1), dtype=np.int64)
+        #: (2, 4, t): rows `ENROLLED` to `MATE`, of probes with a template within each threshold: a
+        #: template of another subject, for enrolled and for unenrolled probes; of any subject, and
+        #: of their own subject, for enrolled probes.
+        self.within = np.zeros((2, 4, count), dtype=np.int64)
+        self._limits = among_distances(scores, thresholds)
+        self._grid = Grid(self._limits, *guide_to(self._limits))
         most_tied = len(scores.gallery_order.subjects) if ties == "expected" else 0
-        self.rules = _gauss_legendre_rules(most_tied)
+        self._rules = _gauss_legendre_rules(most_tied)
         # ``log(1 - 1 / n)`` by the number n of a subject's templates beyond a threshold: one more
         # template within it adds this to the logarithm of the chance that the subject's template
         # in the gallery is beyond it; -inf for the last template (n < 2).
         templates_left = np.arange(int(np.diff(scores.gallery_order.starts).max()) + 1)
-        self.steps = np.full(len(templates_left), -np.inf)
-        self.steps[2:] = np.log1p(-1.0 / templates_left[2:])
+        self._steps = np.full(len(templates_left), -np.inf)
+        self._steps[2:] = np.log1p(-1.0 / templates_left[2:])
 
-    def count(self) -> SingleTemplateCounts:
+    def count(self) -> Self:
         with threads_for(self.scores):
             for block in blocks_of(self.scores):
                 self.add(block)
-        return self.counts
+        return self
 
     def add(self, block: Block) -> None:
-        enrolled = self.enrolled[block.probes]
-        self.counts.targets += int(enrolled.sum())
-        self.counts.non_targets += int((~enrolled).sum())
+        enrolled = self._enrolled[block.probes]
+        self.targets += int(enrolled.sum())
+        self.non_targets += int((~enrolled).sum())
         for batch in batches_of(self.scores, block, self.ranks, len(self.thresholds)):
             is_enrolled = enrolled[batch.rows]
             self._rank(batch, is_enrolled, block.order + batch.rows.start)
@@ -158,36 +139,35 @@ class CountSingleTemplates:
                 self._within(batch, is_enrolled)
 
     def _rank(self, batch: ProbeBatch, enrolled: np.ndarray, first_probe: int) -> None:
-        counts = self.counts
         ranks = batch.unwritten_ranks(self.ranks)
-        batch.rank(counts.ties, self.rules, ranks)
+        batch.rank(self.ties, self._rules, ranks)
         is_mate = ~np.isnan(ranks.distance)
         # A mate whose comparison failed is at no rank.
         failed = (ranks.distance == np.inf) & (self.scores.nan == "reject")
         ranks.chance[failed] = 0.0
-        threshold_index = np.where(is_mate, np.searchsorted(self.thresholds, ranks.distance), -1)
+        threshold_index = np.where(is_mate, np.searchsorted(self._limits, ranks.distance), -1)
         has_ties = bool(ranks.tied[is_mate].any())
         # Without ties, the chances under pessimistic and optimistic ties equal the chances in `di`.
         # Their sums are kept from the first block with ties on, and begin as copies of `di`.
-        if has_ties and not counts.at_ends:
-            counts.at_ends.extend(counts.di.copy() for _ in ENDS)
-        add_chances(counts.di, ranks.chance, threshold_index)
-        for ties, sums in zip(ENDS, counts.at_ends, strict=False):
+        if has_ties and not self.at_ends:
+            self.at_ends.extend(self.di.copy() for _ in ENDS)
+        add_chances(self.di, ranks.chance, threshold_index)
+        for ties, sums in zip(ENDS, self.at_ends, strict=False):
             if has_ties:
-                batch.rank(ties, self.rules, ranks)
+                batch.rank(ties, self._rules, ranks)
                 ranks.chance[failed] = 0.0
             add_chances(sums, ranks.chance, threshold_index)
-        add_chances(counts.tied, ranks.tied[:, None], np.where(is_mate, 0, -1))
+        add_chances(self.tied, ranks.tied[:, None], np.where(is_mate, 0, -1))
         is_mated = np.zeros(len(batch.mates), dtype=bool)
         is_mated[batch.row_of_mate[is_mate]] = True
-        counts.genuine += int(is_mated.sum())
-        counts.unmated += int((~is_mated).sum())
-        counts.unmated_targets += int((~is_mated & enrolled).sum())
-        is_of_person = self.is_of_person[first_probe : first_probe + len(is_mated)]
+        self.genuine += int(is_mated.sum())
+        self.unmated += int((~is_mated).sum())
+        self.unmated_targets += int((~is_mated & enrolled).sum())
+        is_of_person = self._is_of_person[first_probe : first_probe + len(is_mated)]
         is_unmated_person = ~is_mated & is_of_person
-        counts.unmated_people += int(is_unmated_person.sum())
-        if counts.first_unmated < 0 and is_unmated_person.any():
-            counts.first_unmated = first_probe + int(np.argmax(is_unmated_person))
+        self.unmated_people += int(is_unmated_person.sum())
+        if self.first_unmated < 0 and is_unmated_person.any():
+            self.first_unmated = first_probe + int(np.argmax(is_unmated_person))
 
     def _within(self, batch: ProbeBatch, enrolled: np.ndarray) -> None:
         shape = (len(batch.usable), len(self.thresholds))
@@ -196,15 +176,14 @@ class CountSingleTemplates:
             oneself=np.empty(shape),
             competitors=np.empty(len(batch.usable), dtype=np.int64),
         )
-        within_chances(batch.block, batch.usable, self.grid, self.steps, chances)
+        within_chances(batch.block, batch.usable, self._grid, self._steps, chances)
         anyone, oneself, competitors = chances
-        counts = self.counts
-        counts.impostors_enrolled += int((enrolled & (competitors > 0)).sum())
-        counts.impostors_unenrolled += int((~enrolled & (competitors > 0)).sum())
+        self.impostors_enrolled += int((enrolled & (competitors > 0)).sum())
+        self.impostors_unenrolled += int((~enrolled & (competitors > 0)).sum())
         any_subject = anyone + (1.0 - anyone) * oneself
-        add_chances(counts.within, anyone, np.where(enrolled, ENROLLED, UNENROLLED))
-        add_chances(counts.within, any_subject, np.where(enrolled, TARGET, -1))
-        add_chances(counts.within, oneself, np.where(enrolled, MATE, -1))
+        add_chances(self.within, anyone, np.where(enrolled, ENROLLED, UNENROLLED))
+        add_chances(self.within, any_subject, np.where(enrolled, TARGET, -1))
+        add_chances(self.within, oneself, np.where(enrolled, MATE, -1))
 
 
 def chances_of_shots(scores: Scores, ranks: int, ties: Ties) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,6 @@ no part is sorted again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -97,7 +96,6 @@ class SortedClasses(NamedTuple):
         return cls(cells.select(mate), cells.select(~mate), distances)
 
 
-@dataclass(eq=False)
 class SortedMatrix:
     """The attempts of a matrix with labels, which are sorted when first used.
 
@@ -108,29 +106,18 @@ class SortedMatrix:
     - `own_column` (int64 (m,)): the column of the probe itself, -1 if it is not in the gallery
     """
 
-    scores: Scores
-    attempts: np.ndarray
-    rejected: bool
-    probe: np.ndarray
-    gallery: np.ndarray
-    is_person: np.ndarray
-    own_column: np.ndarray
-
-    def __post_init__(self) -> None:
-        """Begin without claims."""
-        self._claims: dict[str, SortedClasses] = {}
-
-    @classmethod
-    def from_scores(cls, scores: Scores) -> SortedMatrix:
+    def __init__(self, scores: Scores):
         """Read the attempts; raise :class:`DataError` for NaN under ``nan="raise"``."""
+        self.scores = scores
         block = read_rows(scores, slice(0, scores.shape[0]))
         # The columns of a block are sorted by person; here they are in the order of the gallery.
-        attempts = np.empty_like(block.values)
-        attempts[:, block.candidates] = block.values
-        codes = scores.codes
-        rejected = scores.nan == "reject"
-        own = columns_of_probes(scores)
-        return cls(scores, attempts, rejected, codes.probe, codes.gallery, ~codes.no_person, own)
+        self.attempts = np.empty_like(block.values)
+        self.attempts[:, block.candidates] = block.values
+        self.rejected = scores.nan == "reject"
+        self.probe, self.gallery = scores.codes.probe, scores.codes.gallery
+        self.is_person = ~scores.codes.no_person
+        self.own_column = columns_of_probes(scores)
+        self._claims: dict[str, SortedClasses] = {}
 
     @property
     def people(self) -> int:

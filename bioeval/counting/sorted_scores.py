@@ -91,19 +91,13 @@ class SortedScores:
     codes + code``, where `code` is the index of the score in a table of distinct distances, and
     `codes` their number: thus one search finds thresholds in all parts.
 
-    Parameters
-    ----------
-    keys : ndarray (k,)
-        In increasing order.
-    starts : ndarray of int64 (parts + 1,)
-        Where each part begins, and the end.
-    distances : ndarray of float64 (codes,), optional
-        The table, increasing, which both classes of attempts share; None if the keys are the scores
-        of one part.
-    weights : ndarray (k,), optional
-        How many attempts each score stands for; one by default. Counts are of attempts.
-    times : int
-        How often each score was compared, for moments; other numbers count it once.
+    - `keys` (k,): in increasing order
+    - `starts` (int64 (parts + 1,)): where each part begins, and the end
+    - `distances` (float64 (codes,)): the table, increasing, which both classes of attempts share;
+      None if the keys are the scores of one part
+    - `weights` (k,): how many attempts each score stands for; one by default. Counts are of
+      attempts
+    - `times`: how often each score was compared, for moments; other numbers count it once
     """
 
     def __init__(
@@ -308,14 +302,8 @@ class PartlyListed(SortedScores):
     The entry of unlisted scores is below all of them: numbers are exact at thresholds in cells
     whose scores are listed, or that have none.
 
-    Parameters
-    ----------
-    keys, starts, distances, weights
-        As of :class:`SortedScores`.
-    is_listed : ndarray of bool (k,)
-        Which entries are scores.
-    dtype : dtype
-        The type of the scores.
+    - `is_listed` (bool (k,)): which entries are scores
+    - `dtype`: the type of the scores
     """
 
     def __init__(

@@ -12,13 +12,12 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice
 from bioeval.base.kinds import Kind
-from bioeval.counting.cells import GenuineScores
 from bioeval.counting.counted import AttemptCounter, ThreadCounts
 from bioeval.counting.grids import grid_over
 from bioeval.counting.operating_points import COST_LABELS, Attempts
 from bioeval.counting.order import increasing
-from bioeval.counting.parts import Parts, parts_of
-from bioeval.counting.reduce import Extent, Reducer, reduce
+from bioeval.counting.parts import Parts
+from bioeval.counting.reduce import Extent, Reducer, parts_of, reduce
 from bioeval.counting.searches import (
     NO_CLAIMS_LOST,
     ClaimsLost,
@@ -82,14 +81,10 @@ class Claims(NamedTuple):
 class CollectAttempts(Reducer):
     """The attempts of verification: comparisons of templates, or claims of people.
 
-    Parameters
-    ----------
-    fusion : str, optional
-        The rule by which the templates of a person are fused; None: each comparison is an attempt.
-    wanted : PointsWanted, optional
-        The operating points that will be sought; few attempts have all points.
-    thresholds : ndarray of float64
-        Increasing distances at which false accepts will be sought.
+    - `fusion`: the rule by which the templates of a person are fused; None: each comparison is an
+      attempt
+    - `wanted`: the operating points that will be sought; few attempts have all points
+    - `thresholds` (float64): increasing distances at which false accepts will be sought
     """
 
     def __init__(
@@ -105,15 +100,15 @@ class CollectAttempts(Reducer):
         self.failed = 0
 
     def prepare(self, parts: Parts) -> None:
-        genuine, missed = parts.mates.scores(self.fusion)
-        self.genuine = GenuineScores(increasing(genuine), missed)
+        genuine, self.missed = parts.mates.scores(self.fusion)
+        self.genuine = increasing(genuine)
         self.counter: AttemptCounter | None = None  # None if the scores are few, and all kept
         if parts.few:
             return
         is_exact = self.fusion in (None, "best", "worst")
         dtype = parts.dtype if is_exact else np.dtype(np.float64)
-        genuine_scores = GenuineScores(self.genuine.scores.astype(np.float64), missed)
-        self.counter = AttemptCounter(dtype, self.wanted, self.thresholds, genuine_scores)
+        genuine = self.genuine.astype(np.float64)
+        self.counter = AttemptCounter(dtype, self.wanted, self.thresholds, genuine, self.missed)
         sample = [x.ravel() for block in parts.sample() for x, _, _ in self._scores(block)]
         self.counter.prepare(sample, parts.size)
         self.counts: list[ThreadCounts] = []
@@ -164,8 +159,7 @@ class CollectAttempts(Reducer):
         impostor = increasing(self.kept)
         self.kept = np.empty(0)
         impostor = np.repeat(impostor, self.copies) if self.copies > 1 else impostor
-        genuine, missed = self.genuine
-        return Attempts.from_ordered(genuine, impostor, missed, self.failed)
+        return Attempts.from_ordered(self.genuine, impostor, self.missed, self.failed)
 
 
 def is_mirrored(block: Block, values: np.ndarray) -> bool:

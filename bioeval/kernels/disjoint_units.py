@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from bioeval.kernels.compiling import called_by_loops, compiled
@@ -11,16 +9,6 @@ from bioeval.kernels.compiling import called_by_loops, compiled
 # Labels of a member in a search: not visited; at an even or odd distance from the root; visited by
 # an earlier search that gained no pair, so that no later search can gain one through the member.
 _FREE, _EVEN, _ODD, _DONE = 0, 1, 2, 3
-
-
-class SearchState(NamedTuple):
-    """The state of a search, arrays (members,)."""
-
-    parent: np.ndarray  # the member from which each member was reached, or -1
-    base: np.ndarray  # the next member towards the base of the blossom of each member
-    mate: np.ndarray  # the member with whom each member is paired, or -1
-    label: np.ndarray
-    queue: np.ndarray  # members at an even distance, in the order in which they were reached
 
 
 @compiled
@@ -62,10 +50,9 @@ def match_most(start, neighbour, mate):
     n = len(mate)
     label = np.zeros(n, dtype=np.int8)
     visited = np.full(n, -1, dtype=np.int64)
-    parent = np.full(n, -1, dtype=np.int64)
-    base = np.arange(n)
-    queue = np.empty(n, dtype=np.int64)
-    search = SearchState(parent, base, mate, label, queue)
+    parent = np.full(n, -1, dtype=np.int64)  # the member from which each member was reached, or -1
+    base = np.arange(n)  # the next member towards the base of the blossom of each member
+    queue = np.empty(n, dtype=np.int64)  # members at an even distance, in the order of the search
     step = 0
     for root in range(n):
         if mate[root] >= 0 or start[root] == start[root + 1]:
@@ -92,8 +79,8 @@ def match_most(start, neighbour, mate):
                     continue
                 step += 1
                 common = _meeting(other, member, parent, base, mate, visited, step)
-                tail = _shrink(other, member, common, search, tail)
-                tail = _shrink(member, other, common, search, tail)
+                for u, v in ((other, member), (member, other)):
+                    tail = _shrink(u, v, common, parent, base, mate, label, queue, tail)
         _leave(queue[:tail], mate, label, parent, base, _FREE if gained else _DONE)
 
 
@@ -127,9 +114,8 @@ def _meeting(u, v, parent, base, mate, visited, step):
 
 
 @called_by_loops
-def _shrink(u, v, common, search, tail):
+def _shrink(u, v, common, parent, base, mate, label, queue, tail):
     """Shrink one side of a blossom, from `u` to `common`; return the new end of the queue."""
-    parent, base, mate, label, queue = search
     while _base(base, u) != common:
         parent[u] = v
         v = mate[u]

@@ -203,6 +203,19 @@ def add_moments(tile, centre, scale, sums):
     return half_farthest
 
 
+@called_by_loops
+def keep_of_row(row, cell, wanted, i, kept, scores, rows, columns):
+    """Append the scores of row `i` in wanted cells after `kept` scores; return the number then."""
+    end = kept
+    for j in range(len(cell)):
+        columns[end] = j
+        end += wanted[cell[j]]
+    for k in range(kept, end):
+        scores[k] = row[columns[k]]
+        rows[k] = i
+    return end
+
+
 @compiled
 def count_by_fold(
     tile, centre, window, row_fold, column_fold, table, wanted, scores, rows, columns
@@ -227,6 +240,7 @@ def count_by_fold(
     """
     rounded = np.empty(tile.shape[1], np.float32)
     cell = np.empty(tile.shape[1], np.uint32)
+    width = column_fold.shape[1]
     kept = 0
     for i in range(row_fold.shape[1]):
         row = tile[i]
@@ -236,13 +250,7 @@ def count_by_fold(
             column = column_fold[p]
             for j in range(len(column)):
                 row_table[column[j], cell[j]] += 1
-        kept_before = kept
-        for j in range(column_fold.shape[1]):
-            columns[kept] = j
-            kept += wanted[cell[j]]
-        for k in range(kept_before, kept):
-            scores[k] = row[columns[k]]
-            rows[k] = i
+        kept = keep_of_row(row, cell[:width], wanted, i, kept, scores, rows, columns)
     return kept
 
 
@@ -264,11 +272,5 @@ def keep_wanted(tile, centre, window, wanted, sizes, scores, rows, columns):
     for i in range(sizes[0]):
         row = tile[i]
         find_cells(row, centre, window, rounded, cell)
-        kept_before = kept
-        for j in range(sizes[1]):
-            columns[kept] = j
-            kept += wanted[cell[j]]
-        for k in range(kept_before, kept):
-            scores[k] = row[columns[k]]
-            rows[k] = i
+        kept = keep_of_row(row, cell[: sizes[1]], wanted, i, kept, scores, rows, columns)
     return kept

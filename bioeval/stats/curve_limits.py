@@ -66,7 +66,7 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
             return distinct, True
     else:
         impostors = verified.attempts.even_counts
-        edges = impostors.cells.edges
+        edges = impostors.edges
         accepted = impostors.negative_infinite + np.cumsum(impostors.counts)
         if len(genuine) + np.count_nonzero(impostors.counts) <= _MOST_POINTS:  # scores with steps
             if verified.attempts.listed:

@@ -666,7 +666,7 @@ def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[N
         passes_pay = all(share_passes[i] for i in masked) and not is_few(math.prod(shape))
         if not passes_pay and masks_pay(system.scores, chain(*places)):
             with suppress(DataError):  # a part may be without this fault, or raises the error
-                matrix = SortedMatrix.from_scores(system.scores)
+                matrix = SortedMatrix(system.scores)
     if matrix is None:
         masked = []
     together = [i for i, share in enumerate(share_passes) if share and i not in masked]

@@ -19,8 +19,8 @@ from bioeval.base.errors import (
     received,
 )
 from bioeval.base.progress import rows_reported
-from bioeval.counting.parts import Parts, parts_of
-from bioeval.counting.reduce import Reducer, reduce
+from bioeval.counting.parts import Parts
+from bioeval.counting.reduce import Reducer, parts_of, reduce
 from bioeval.counting.searches import Searching, check_max_rank
 from bioeval.counting.single_template import thresholds_over
 from bioeval.counting.thresholds import (

@@ -714,7 +714,7 @@ class TasksInParts:
                 return None
         matrix = None
         if masks_pay(scores, self.places):
-            matrix = SortedMatrix.from_scores(scores)
+            matrix = SortedMatrix(scores)
         elif not all(is_few(len(rows) * len(columns)) for rows, columns in self.places):
             return None
         nodes: dict[str, list[tuple[Numbers, np.ndarray | None]]] = {}

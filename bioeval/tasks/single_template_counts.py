@@ -15,7 +15,6 @@ from bioeval.counting.single_template import (
     MATE,
     TARGET,
     UNENROLLED,
-    CountSingleTemplates,
     SingleTemplateCounts,
     sums_of,
     thresholds_over,
@@ -79,8 +78,8 @@ class SingleTemplateCounted:
             grid = thresholds_over(scores, requested_thresholds)
         subjects = len(scores.gallery_order.subjects)
         ranks, notes = ranks_to_report(subjects, task.max_rank, len(grid))
-        counting = CountSingleTemplates(scores, ties=task.ties, thresholds=grid, ranks=ranks)
-        return cls(counting.count(), task, far_targets, notes, requested_thresholds)
+        counts = SingleTemplateCounts(scores, ties=task.ties, thresholds=grid, ranks=ranks)
+        return cls(counts.count(), task, far_targets, notes, requested_thresholds)
 
     def scalars(self) -> Scalars:
         """Return the numbers of the result besides its curves over the threshold."""

@@ -17,7 +17,7 @@ from strategies import examples_of
 from ways import counted_by
 
 import bioeval as be
-from bioeval.counting import tiled_scores
+from bioeval.counting import tiles
 from bioeval.scores.embeddings import same_in_any_tile
 
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
@@ -124,17 +124,17 @@ def cases(**fixed) -> st.SearchStrategy[Case]:
 def by_tiles(most: int, **constants: Any) -> Iterator[list[bool]]:
     """Count small tiles; whether each pass was counted by them."""
     answers: list[bool] = []
-    tiled_from_scores = tiled_scores.TiledScores.from_scores
+    tiles_of_scores = tiles.TileParts.from_scores
 
     def noted(scores, **options):
-        tiled = tiled_from_scores(scores, **options)
-        answers.append(tiled is not None)
-        return tiled
+        parts = tiles_of_scores(scores, **options)
+        answers.append(parts is not None)
+        return parts
 
     with counted_by("counted", tile=most) as patch:
-        patch.setattr(tiled_scores.TiledScores, "from_scores", noted)
+        patch.setattr(tiles.TileParts, "from_scores", noted)
         for name, value in constants.items():
-            patch.setattr(tiled_scores, name, value)
+            patch.setattr(tiles, name, value)
         yield answers
 
 
@@ -231,7 +231,7 @@ def test_tiles_are_what_is_counted(layout, metric, call):
     """No pass over the rows replaces them; and tiles of mates need not be held."""
     case = Case((1, 5, 2, 2, 3, 1, 1, 4, 6, 2), metric=metric, layout=layout, exclude=("session",))
     case = replace(case, whole=metric in ("cosine", "l1"))
-    answers = check(case, call, MOST_KEPT=0 if metric == "l1" else tiled_scores.MOST_KEPT)
+    answers = check(case, call, MOST_KEPT=0 if metric == "l1" else tiles.MOST_KEPT)
     assert answers.count(True) > len(answers) // 2
 
 

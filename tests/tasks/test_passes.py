@@ -8,7 +8,7 @@ import pytest
 from limits import streaming
 
 import bioeval as be
-from bioeval.counting.tiled_scores import TiledScores
+from bioeval.counting.tiles import TileParts
 from bioeval.scores.embeddings import EmbeddingSource
 
 BOOTSTRAP = {"interval": be.stats.IntervalMethod("subject-bootstrap", replicates=100)}
@@ -53,7 +53,7 @@ MOST_PASSES of tests/tasks/test_passes.py, and say in the commit what it is for.
 @pytest.mark.parametrize("name", MOST_PASSES)
 def test_no_more_passes_than_needed(name, people, monkeypatch):
     scores_computed: Counter = Counter()
-    rows_of, tile_of = EmbeddingSource.__getitem__, TiledScores.compute
+    rows_of, tile_of = EmbeddingSource.__getitem__, TileParts.compute
 
     def counting(self, rows):
         computed = rows_of(self, rows)
@@ -66,13 +66,13 @@ def test_no_more_passes_than_needed(name, people, monkeypatch):
         return tile_of(self, i, j, buffer)
 
     monkeypatch.setattr("bioeval.scores.blocks.LISTED", 0)
-    monkeypatch.setattr("bioeval.counting.tiled_scores.LARGEST", {4: 16, 8: 16})
+    monkeypatch.setattr("bioeval.counting.tiles.LARGEST", {4: 16, 8: 16})
     crowd = be.simulate_embeddings(people, 4, random_state=1)
     systems = [
         streaming(crowd.embeddings, crowd.labels, metric=metric) for metric in ("l2", "cosine")
     ]
     monkeypatch.setattr(EmbeddingSource, "__getitem__", counting)
-    monkeypatch.setattr(TiledScores, "compute", counting_tiles)
+    monkeypatch.setattr(TileParts, "compute", counting_tiles)
     allowed, call = MOST_PASSES[name]
     call(*systems)
     assert scores_computed

@@ -19,7 +19,8 @@ import numpy as np
 
 from bioeval.base.arguments import require_choice, require_integer
 from bioeval.base.errors import CardError, DataError, Message, ProtocolError, received
-from bioeval.counting.parts import Parts, RowParts, parts_of
+from bioeval.counting.parts import Parts, RowParts
+from bioeval.counting.reduce import parts_of
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import CardSection
 from bioeval.protocol.loading import available, load

@@ -18,8 +18,7 @@ from bioeval.base.errors import DataError, Message, ProtocolError, counted
 from bioeval.base.progress import rows_reported
 from bioeval.counting.mate_ranks import MatchLists
 from bioeval.counting.order import float_of, ordinals_of
-from bioeval.counting.parts import parts_of
-from bioeval.counting.reduce import Extent, reduce
+from bioeval.counting.reduce import Extent, parts_of, reduce
 from bioeval.counting.searches import check_max_rank
 from bioeval.counting.thresholds import check_thresholds, require_values, to_user
 from bioeval.protocol.loading import load

@@ -1,12 +1,15 @@
-"""Scores computed from embeddings, as tiles, and their mates.
+"""The parts of scores that are computed from embeddings: tiles, which are blocks.
 
 Mates are found first: few tiles have comparisons of a probe with its own subject. All other passes
-leave out these comparisons, and count the rest while a tile is in the cache of a core.
+leave out these comparisons, and count the rest while a tile is in the cache of a core. A tile has
+all templates of its people; if embeddings are compared with themselves, a tile is computed once,
+and stands for its mirror image, too.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,9 +19,12 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.progress import report_rows
+from bioeval.counting.parts import Add, Parts
 from bioeval.kernels.distance import Embeddings, finish_euclidean
 from bioeval.scores.arrays import composed, writable_alias
-from bioeval.scores.attempts import excluded
+from bioeval.scores.attempts import are_left_out, excluded
+from bioeval.scores.blocks import Block, Mates
+from bioeval.scores.codes import BlockLines
 from bioeval.scores.embeddings import EmbeddingSource, on_all_threads, padded
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
@@ -27,36 +33,16 @@ from bioeval.scores.rows import TEMPLATE, TILES, stated_memory_limit
 # The most bytes of tiles that are kept for the next visit; none are under a stated memory limit.
 MOST_KEPT = 64 << 20
 
+# The number of tiles in a sample, unless there are very many: then one in SAMPLE_PROPORTION.
+SAMPLE_TILES = 32
+SAMPLE_PROPORTION = 128
+
 #: Receives a tile: its turn in the sequence of tiles, its `i` and `j`, and its scores.
 Visitor = Callable[[int, int, int, np.ndarray], None]
 
 
-def source_of_tiles(scores: Any) -> EmbeddingSource | None:
-    """Return the embeddings that tiles are computed from; None if scores are read by rows."""
-    if scores.layout == "pairs" or not knows_people(scores) or scores.has_mask:
-        return None
-    source = scores.cells.embeddings
-    if source is None or callable(source.metric) or source.shape[1] < len(source.embeddings[1]):
-        return None
-    if scores.kind != "distance":
-        return None
-    if not (
-        np.isfinite(source.sides[0].squared).all() and np.isfinite(source.sides[1].squared).all()
-    ):
-        return None  # failed templates
-    return source
-
-
-def begin_tiles(scores: Any) -> bool:
-    """Begin to compute scores by tiles; return False if a matrix is to be computed instead.
-
-    If the matrix could be kept, scores are computed by tiles once, and the second time as a matrix.
-    """
-    return scores.streams or scores.cells.source.begin_count()
-
-
-class TiledScores:
-    """The tiles of scores that are computed from embeddings, and the mates of their probes.
+class TileParts(Parts):
+    """Tiles of a product of embeddings.
 
     The layout of the tiles is the same in all passes. There are four kinds of indices:
 
@@ -64,12 +50,15 @@ class TiledScores:
     - a position: its place in the order in which the tiles have the rows, or the columns
     - a band: a run of positions of rows, `rows[i]`, or of columns, `columns[j]`
     - a tile ``(i, j)``: band `i` of the rows, and band `j` of the columns
+
+    If templates of a subject are `fused`, they are laid out in layers.
     """
 
+    few = False
+
     def __init__(self, scores: Scores, source: EmbeddingSource, *, fused: bool):
-        self.scores = scores
-        self.source = source
-        self.fused = fused
+        self.scores, self.source, self.fused = scores, source, fused
+        self.dtype = source.dtype
         gallery = scores.gallery_order
         self.symmetric = source.symmetric and np.array_equal(scores.probe_ids, scores.gallery_ids)
         largest = LARGEST[source.dtype.itemsize]
@@ -99,16 +88,25 @@ class TiledScores:
         return np.where(place_in_gallery >= 0, position[place_in_gallery], -1)
 
     @classmethod
-    def from_scores(cls, scores: Scores, *, fused: bool = True) -> TiledScores | None:
-        """Return the tiles of scores; None if they cannot be counted by tiles.
+    def from_scores(cls, scores: Scores, *, fused: bool = True) -> TileParts | None:
+        """Return the tiles of scores; None if they are to be counted by rows.
 
-        If templates of a subject are `fused`, they are laid out in layers.
+        If the matrix could be kept, scores are computed by tiles once, and the second time as a
+        matrix.
         """
-        source = source_of_tiles(scores)
-        if source is None:
+        if scores.layout == "pairs" or not knows_people(scores) or scores.has_mask:
             return None
+        source = scores.cells.embeddings
+        if source is None or callable(source.metric) or scores.kind != "distance":
+            return None
+        if source.shape[1] < len(source.embeddings[1]):
+            return None
+        if not all(np.isfinite(side.squared).all() for side in source.sides):
+            return None  # failed templates
         largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
-        if np.diff(scores.gallery_order.starts).max() > largest or not begin_tiles(scores):
+        if np.diff(scores.gallery_order.starts).max() > largest:
+            return None
+        if not (scores.streams or scores.cells.source.begin_count()):
             return None
         limit = stated_memory_limit(scores)
         if limit is not None and sum(scores.shape) * TEMPLATE + TILES > limit:
@@ -131,6 +129,89 @@ class TiledScores:
             return probes, probes
         columns = composed(cells.columns, self.column_at_position)
         return probes, _PaddedSide(self.source, 1, columns, self.columns.starts)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape) // (1 + self.symmetric)
+
+    def whole(self) -> Block:
+        """Raise an error: tiles are never few."""
+        raise AssertionError("tiles are counted one by one")
+
+    def sample(self) -> list[Block]:
+        """Return tiles from all over the product; most are kept for the next visit."""
+        tiles = len(self.rows) * len(self.columns)
+        # The sample grows with very many tiles: points are then expected among fewer scores.
+        growth = max(1, tiles // (SAMPLE_PROPORTION * SAMPLE_TILES))
+        sampled_tiles = self.spread(min(growth * SAMPLE_TILES, tiles))
+        blocks: dict[int, list[Block]] = {}
+
+        def make_visitor() -> Callable[..., None]:
+            def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
+                if turn < SAMPLE_TILES and self.most_kept:
+                    self.kept.setdefault((i, j), tile.copy())
+                blocks[turn] = self.blocks(i, j, tile.copy())
+
+            return visit
+
+        self.for_each_tile(sampled_tiles, make_visitor, keep=True)
+        return [block for k in sorted(blocks) for block in blocks[k]]
+
+    def parts(self, number: int) -> list[range]:
+        """Return bands of tiles in about `number` parts."""
+        ends = np.linspace(0, len(self.rows), number + 1).astype(int).tolist()
+        return [range(low, high) for low, high in itertools.pairwise(ends) if low < high]
+
+    def visit(self, make_adder: Callable[[], Add], part: range | None = None) -> None:
+        bands = range(len(self.rows)) if part is None else part
+
+        def make_visitor() -> Callable[..., None]:
+            add = make_adder()
+
+            def visit(turn: int, i: int, j: int, tile: np.ndarray) -> None:
+                for block in self.blocks(i, j, tile):
+                    add(block)
+
+            return visit
+
+        self.for_each_tile(self.tiles_of(bands), make_visitor, progress=True)
+
+    def blocks(self, i: int, j: int, values: np.ndarray) -> list[Block]:
+        """Return a tile as a block, with NaN in place of mates.
+
+        There is a second block, the mirror image, if the image does not leave out the same pairs.
+        """
+        if self.may_hold_mates(i, j):
+            self.complete(i, j, values)
+            values[self._same_subject(i, j)] = np.nan
+        row = self.row_at_position[self.rows[i]]
+        column = self.column_at_position[self.columns[j]]
+        is_mirrored = self.symmetric and i != j
+        number = len(self.columns)
+        block = Block(values, row[:, None], column[None], i * number + j, self._lines[j])
+        exclusions = self.scores.exclusions
+        if not any(x.of_all for x in exclusions):
+            return [block._replace(rows=self._lines[i] if is_mirrored else None)]
+        blocks = [block]
+        if is_mirrored:
+            image = np.ascontiguousarray(values[: len(row), : len(column)].T)
+            lines = self._lines[i]
+            blocks.append(Block(image, column[:, None], row[None], j * number + i, lines))
+        for block in blocks:
+            is_left_out = are_left_out(exclusions, block.probe, block.candidates, False)
+            np.copyto(block.by_probe, np.nan, where=is_left_out)
+        return blocks
+
+    @cached_property
+    def _lines(self) -> list[BlockLines]:
+        columns = self.columns
+        people = self.scores.gallery_order.subjects
+        lines = []
+        for j, layers in enumerate(columns.layers):
+            subjects = columns.subjects[columns[j]][: int(layers[0])]
+            subject_index = np.concatenate([np.arange(size) for size in layers.tolist()])
+            lines.append(BlockLines(people[subjects], subject_index, layers=layers))
+        return lines
 
     def for_each_tile(
         self,
@@ -203,11 +284,6 @@ class TiledScores:
         tile += 0.0  # -0.0 becomes 0.0
         return tile
 
-    def bands(self, number: int) -> list[range]:
-        """Return the bands of rows in about `number` parts."""
-        ends = np.linspace(0, len(self.rows), number + 1).astype(int).tolist()
-        return [range(low, high) for low, high in itertools.pairwise(ends) if low < high]
-
     def spread(self, count: int) -> list[tuple[int, int]]:
         """Return `count` tiles from all over the scores, off the diagonal where possible."""
         rows, columns = len(self.rows), len(self.columns)
@@ -245,14 +321,8 @@ class TiledScores:
             for side in (self.rows, self.columns)
         ]
 
-    def without_mates(self, i: int, j: int, tile: np.ndarray) -> None:
-        """Write NaN for pairs of the same subject."""
-        if self.may_hold_mates(i, j):
-            self.complete(i, j, tile)
-            tile[self._same_subject(i, j)] = np.nan
-
-    def mates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return rows, columns and distances of the genuine attempts, in order."""
+    @cached_property
+    def mates(self) -> Mates:
         if self.symmetric:
             tiles_with_mates = [(i, i) for i in range(len(self.rows))]
         else:
@@ -279,7 +349,7 @@ class TiledScores:
         nothing = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, self.source.dtype)
         row, column, distance = map(np.concatenate, zip(nothing, *mates, strict=True))
         order = np.lexsort((column, row))
-        return row[order], column[order], distance[order]
+        return Mates(row[order], column[order], distance[order], self.scores.shape[0])
 
     def _same_subject(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
         rows = self.rows.subjects[self.rows[i]]
