@@ -400,14 +400,17 @@ def test_a_signal_leaves_no_debris(number, code):
 import os, signal, sys
 from bioeval.scores.formats import writing
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job may ignore
-whole = writing._write_rows
-def half(archive, name, shape, dtype, read):
-    def interrupted(low, high):
+whole = writing._arrays
+def half(scores, path):
+    for name, values in whole(scores, path):
         if name == "scores":
-            os.kill(os.getpid(), {int(number)})
-        return read(low, high)
-    whole(archive, name, shape, dtype, interrupted)
-writing._write_rows = half
+            shape, dtype, read = values
+            def interrupted(low, high):
+                os.kill(os.getpid(), {int(number)})
+                return read(low, high)
+            values = shape, dtype, interrupted
+        yield name, values
+writing._arrays = half
 from bioeval.cli import main
 sys.exit(main(["simulate", "--subjects", "3", "--templates", "2", "--out", "x.npz"]))
 """

@@ -65,7 +65,6 @@ from bioeval.scores.formats.tables import (
     MOST_COLUMNS,
     PREFIXES,
     FileKind,
-    existing_file,
     fault,
     first_of_role,
     kind_of_file,
@@ -968,7 +967,7 @@ def _scores_of_trials(
     that are not listed follow from the `subjects` of the templates.
     """
     arguments = file.arguments
-    listed = read_comparisons(existing_file(arguments.take("trials")), arguments)
+    listed = read_comparisons(arguments.take("trials"), arguments)
     if listed.subjects is not None:
         if _IMAGE_NUMBER not in meta or meta[_IMAGE_NUMBER].dtype.kind not in "iu":
             raise DataError(
@@ -1088,11 +1087,12 @@ def _both_sides(file: ArrayFile, noun: str, pair_count: int) -> np.ndarray | Non
     named: dict[str, str] = {}
     for side in (f"{noun}_a", f"{noun}_b"):
         words = [x for x in COLUMNS[side] if x in stated]
-        for word in words[:1]:
+        for word in words:
             file.require(stated[word], word)
         known = [x for x in COLUMNS[side] if x in file.arrays and x not in stated.values()]
+        known = [x for x in known if file.shape(x) == (pair_count,)] or known
         if names := [stated[x] for x in words] or known:
-            named[side] = names[0]
+            named[side] = first_of_role(file.path, names, f"array of {side}", file.are_equal)
     if not named:
         return None
     if len(named) == 1:

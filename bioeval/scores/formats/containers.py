@@ -135,29 +135,12 @@ def _is_read_by_rows(shape: tuple[int, ...], dtype: np.dtype) -> bool:
 def open_npz(path: Path) -> dict[str, Lazy]:
     """Return the arrays of a .npz file."""
     arrays = {}
-    ratios = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: MOST_INFLATED}
     with guarded(path, expected="a .npz file"), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         for member in members:
             name = member.filename.removesuffix(".npy")
-            if name == member.filename:
-                continue
-            with guarded(path, f"the array {name!r}"), archive.open(member) as file:
-                shape, dtype, by_columns, start = _npy_header(file)
-                if not dtype.hasobject:
-                    size = member.file_size
-                    if member.compress_type in ratios:
-                        packed = min(member.compress_size, path.stat().st_size)
-                        size = min(size, ratios[member.compress_type] * packed)
-                    _require_bytes(shape, dtype, size)
-            rows = None
-            if member.compress_type == zipfile.ZIP_STORED and _is_read_by_rows(shape, dtype):
-                rows = partial(_rows_of_member, path, name, member, shape, dtype, by_columns, start)
-            arrays[name] = Lazy(shape, dtype, partial(_read_member, path, name), rows)
-            if dtype.hasobject:
-                reason = "is of dtype object, a Python pickle, and bioeval never unpickles; "
-                advice = "save it as numbers or as text (numpy.array(x, dtype=str))"
-                arrays[name] = refused(path, name, reason + advice, shape)
+            if name != member.filename:
+                arrays[name] = _member(path, name, archive, member)
     if not arrays:
         raise fault(
             path,
@@ -167,37 +150,48 @@ def open_npz(path: Path) -> dict[str, Lazy]:
     return arrays
 
 
-def _read_member(path: Path, name: str) -> np.ndarray:
-    with guarded(path, f"the array {name!r}"):
-        with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as file:
-            array = npy_format.read_array(file, allow_pickle=False)
-            further_bytes = file.read(1)  # zipfile verifies the checksum when the end is reached
-        require_unicode(array)
-    if further_bytes:
-        raise fault(path, f"the array {name!r} is followed by more data than declared")
-    return array
+def _member(path: Path, name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Lazy:
+    part = f"the array {name!r}"
+    further_data = fault(path, f"{part} is followed by more data than declared")
+    with guarded(path, part), archive.open(member) as file:
+        shape, dtype, by_columns, start = _npy_header(file)
+        if not dtype.hasobject:
+            size = member.file_size
+            ratios = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: MOST_INFLATED}
+            if member.compress_type in ratios:
+                packed = min(member.compress_size, path.stat().st_size)
+                size = min(size, ratios[member.compress_type] * packed)
+            _require_bytes(shape, dtype, size)
+    if dtype.hasobject:
+        reason = "is of dtype object, a Python pickle, and bioeval never unpickles; "
+        advice = "save it as numbers or as text (numpy.array(x, dtype=str))"
+        return refused(path, name, reason + advice, shape)
 
+    def read() -> np.ndarray:
+        with guarded(path, part):
+            with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+                array = npy_format.read_array(file, allow_pickle=False)
+                further_bytes = file.read(1)  # zipfile verifies the checksum at the end
+            require_unicode(array)
+        if further_bytes:
+            raise further_data
+        return array
 
-def _rows_of_member(
-    path: Path,
-    name: str,
-    member: zipfile.ZipInfo,
-    shape: tuple[int, ...],
-    dtype: np.dtype,
-    by_columns: bool,
-    start: int,
-) -> StoredRows:
-    if member.file_size != start + prod(shape) * dtype.itemsize:
-        raise fault(path, f"the array {name!r} is followed by more data than declared")
-    with guarded(path, f"the array {name!r}"), zipfile.ZipFile(path) as archive:
-        with archive.open(member) as values:
-            while values.read(1 << 20):  # zipfile verifies the checksum when the end is reached
-                pass
-        with open(path, "rb") as file:
-            file.seek(member.header_offset + 26)  # the lengths of the name and of more fields
-            start += member.header_offset + 30 + sum(struct.unpack("<HH", file.read(4)))
-    matrix = NpyMatrix(path, (shape[0], shape[1]), dtype, start, by_columns)
-    return StoredRows(matrix, f"{path}: the array {name!r}")
+    def rows() -> StoredRows:
+        if member.file_size != start + prod(shape) * dtype.itemsize:
+            raise further_data
+        with guarded(path, part), zipfile.ZipFile(path) as archive:
+            with archive.open(member) as values:
+                while values.read(1 << 20):  # zipfile verifies the checksum at the end
+                    pass
+            with open(path, "rb") as file:
+                file.seek(member.header_offset + 26)  # lengths of the name and of more fields
+                first = member.header_offset + 30 + sum(struct.unpack("<HH", file.read(4)))
+        matrix = NpyMatrix(path, (shape[0], shape[1]), dtype, first + start, by_columns)
+        return StoredRows(matrix, f"{path}: {part}")
+
+    has_rows = member.compress_type == zipfile.ZIP_STORED and _is_read_by_rows(shape, dtype)
+    return Lazy(shape, dtype, read, rows if has_rows else None)
 
 
 # Attributes of a file that are words, and are read as arrays of one word.

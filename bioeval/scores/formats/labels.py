@@ -17,7 +17,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, backquoted, counted
 from bioeval.scores.formats.containers import open_npy, require_unicode
 from bioeval.scores.formats.roles import Arguments
@@ -37,7 +36,7 @@ from bioeval.scores.formats.tables import (
     require_names,
     text_array,
 )
-from bioeval.scores.image_names import PATTERNS, looks_like, parse_names
+from bioeval.scores.image_names import looks_like, parse_names
 from bioeval.scores.labels import as_objects
 from bioeval.scores.metadata import IMAGE_COLUMNS, LABEL_COLUMNS, NUMBER_COLUMNS
 from bioeval.scores.sides import (
@@ -273,7 +272,6 @@ def column_of_subjects(
 
 def of_images(names: Any, names_of: str, source: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Return the identities that names of images state, and the names with their metadata."""
-    require_choice("names_of", names_of, tuple(PATTERNS))
     if isinstance(names, np.ndarray):
         names = (np.char.decode(names, "utf-8") if names.dtype.kind == "S" else names).tolist()
     parsed = parse_names(names, names_of, where=source)
@@ -326,7 +324,7 @@ def descriptions(
     and why columns are left out.
     """
     if "labels" in arguments:
-        place = existing_file(arguments.take("labels"))
+        place = arguments.take("labels")
         table, column_of_role, titles = _read_templates(place)
         templates = table.words[column_of_role["template"]]
 

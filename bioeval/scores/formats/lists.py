@@ -240,7 +240,7 @@ class Listed:
                 raise fault(table.path, f"{name} marks genuine pairs", "leave out `trials`")
             pairs = ScoredPairs(slice(None), truth_of(table.words[truth], table, name))
         elif "trials" in arguments:
-            listed = read_comparisons(existing_file(arguments.take("trials")), arguments)
+            listed = read_comparisons(arguments.take("trials"), arguments)
             if not layout.templates:
                 raise fault(
                     table.path,

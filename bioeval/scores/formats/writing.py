@@ -131,39 +131,29 @@ def ending_of(path: Path) -> str:
 
 
 def _write_npz(scores: Scores, path: Path) -> None:
+    """Write the arrays in blocks of rows, of which a matrix need not be in memory as a whole."""
     with replacing(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
         for name, values in _arrays(scores, path):
             if isinstance(values, tuple):
-                _write_rows(archive, name, *values)
-                continue
-            array = np.asarray(values)
-            rows = array[None] if not array.shape else array
-            read = partial(lambda rows, low, high: rows[low:high], rows)
-            _write_rows(archive, name, array.shape, array.dtype, read)
-
-
-def _write_rows(
-    archive: zipfile.ZipFile,
-    name: str,
-    shape: tuple[int, ...],
-    dtype: np.dtype,
-    read: Callable[[int, int], np.ndarray],
-) -> None:
-    """Write an array whose rows are read in blocks, which need not be in memory as a whole."""
-    # A fixed date, so that equal scores give equal files.
-    member = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-    head = {
-        "descr": npy_format.dtype_to_descr(np.dtype(dtype)),
-        "fortran_order": False,
-        "shape": tuple(map(int, shape)),
-    }
-    count = shape[0] if shape else 1
-    step = max(1, _BLOCK_BYTES // max(1, prod(shape[1:]) * dtype.itemsize))
-    with archive.open(member, "w", force_zip64=True) as file:
-        npy_format.write_array_header_1_0(file, head)
-        for low in range(0, count, step):
-            block = read(low, min(count, low + step))
-            file.write(np.ascontiguousarray(block, dtype=dtype).tobytes())
+                shape, dtype, read = values
+            else:
+                array = np.asarray(values)
+                shape, dtype = array.shape, array.dtype
+                read = partial(lambda x, low, high: x[low:high], np.atleast_1d(array))
+            # A fixed date, so that equal scores give equal files.
+            member = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            head = {
+                "descr": npy_format.dtype_to_descr(np.dtype(dtype)),
+                "fortran_order": False,
+                "shape": tuple(map(int, shape)),
+            }
+            count = shape[0] if shape else 1
+            step = max(1, _BLOCK_BYTES // max(1, prod(shape[1:]) * dtype.itemsize))
+            with archive.open(member, "w", force_zip64=True) as file:
+                npy_format.write_array_header_1_0(file, head)
+                for low in range(0, count, step):
+                    block = read(low, min(count, low + step))
+                    file.write(np.ascontiguousarray(block, dtype=dtype).tobytes())
 
 
 def _arrays(scores: Scores, path: Path) -> Iterator[tuple[str, Any]]:

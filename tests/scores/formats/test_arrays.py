@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
-import scipy.io
+from array_files import write
 from named_arguments import raises_about, refused
 
 import bioeval as be
@@ -130,11 +129,9 @@ def test_reads_schema_1_of_npz(tmp_path):
     pairs = {"scores": [0.5, 0.25], "genuine": [True, False], "kind": "similarity"}
     np.savez(tmp_path / "n.npz", schema=1, **pairs, **named)
     assert be.load(tmp_path / "n.npz").pair_templates.tolist() == [["a", "b"], ["a", "c"]]
-    vectors = {"embeddings": [[0.0, 0.0], [3.0, 4.0]], "labels": ["a", "b"], "camera": [1, 2]}
+    vectors = {"embeddings": [[0.0, 0.0], [3.0, 4.0]], "labels": ["a", "b"]}
     np.savez(tmp_path / "e.npz", schema=1, **vectors, metric="l2")
-    scores = be.load(tmp_path / "e.npz")
-    assert scores.values.tolist() == [[0, 5], [5, 0]]
-    assert scores.probe_meta["camera"].tolist() == [1, 2]
+    assert be.load(tmp_path / "e.npz").values.tolist() == [[0, 5], [5, 0]]
 
 
 # ------------------------------------------------------------------------ arrays by name
@@ -187,18 +184,6 @@ def test_one_set_of_templates_has_its_metadata_once_or_under_both_names(tmp_path
     meta = dict.fromkeys(names, np.array(["a", "b", "a"]))
     np.savez(tmp_path / "x.npz", scores=np.eye(3), labels=[1, 2, 3], **meta)
     assert be.load(tmp_path / "x.npz").probe_meta["country"].tolist() == ["a", "b", "a"]
-
-
-def write(path, arrays):
-    if path.suffix == ".npz":
-        np.savez(path, **arrays)
-    elif path.suffix == ".mat":
-        scipy.io.savemat(path, arrays)
-    else:
-        with h5py.File(path, "w") as file:
-            for name, array in arrays.items():
-                file[name] = array
-    return path
 
 
 SIDES = {"probe_session": SHORT, "gallery_session": WHOLE}
@@ -270,9 +255,7 @@ def test_a_kind_that_nothing_declares_is_said(tmp_path):
     ):  # fmt: skip
         loaded = be.load(tmp_path / name, **options)
         assert loaded.reading == expected, name
-        results = be.verification(loaded)
-        assert results.attrs.get("reading", "") == "".join(expected)
-        assert not any("taken as" in message.sentence for message in be.messages(results))
+        assert be.verification(loaded).attrs.get("reading", "") == "".join(expected)
 
 
 # ------------------------------------------------------------------------ labels beside a matrix

@@ -82,9 +82,7 @@ def test_two_columns_of_labels_are_asked_about(load):
         load(TWO_LABEL_COLUMNS, columns={"labels": "who"})
     alike = load(TWO_LABEL_COLUMNS.assign(label=[f"person {x}" for x in WHO]))
     assert alike.probe_labels.tolist() == [f"person {x}" for x in WHO]
-
-
-def test_an_id_of_the_rows_is_no_subject(load):
+    # An id of the rows is no subject.
     loaded = load(TWO_LABEL_COLUMNS.assign(label=np.arange(12)))
     assert loaded.probe_labels.tolist() == [*map(str, WHO)]
     assert any("subjects from column 'subject' of who.csv" in text for text in loaded.reading)

@@ -6,11 +6,10 @@ import json
 import re
 from typing import get_args
 
-import h5py
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.io
+from array_files import write
 from json_rows import value
 from named_arguments import refused
 from pages import ROOT
@@ -261,24 +260,24 @@ def test_a_list_that_numpy_has_written(tmp_path, mark):
 def test_every_end_of_a_line(tmp_path, ends):
     """Of one kind, or several in turn; other characters end none."""
 
-    def write(name, lines):
+    def with_ends(name, lines):
         pairs = zip(lines, itertools.cycle(ends), strict=False)
         return put(tmp_path, name, "".join(f"{line}{end}" for line, end in pairs))
 
     for name, mark in (("x.txt", " "), ("x.csv", ",")):
         lines = [x.replace(" ", mark) for x in ("genuine score", "1 0.5", "0 -1e3", "0 2")]
-        holds(be.load(write(name, lines), kind="similarity"))
+        holds(be.load(with_ends(name, lines), kind="similarity"))
         for wrong in ("1 x", "1 \udcff"):
-            path = write(
+            path = with_ends(
                 name, [*lines[:3], wrong.replace(" ", mark).replace("\udcff", "ÿ"), *lines[3:]]
             )
             path.write_bytes(path.read_bytes().replace("ÿ".encode(), b"\xff"))  # no UTF-8
             with refused("line 4"):
                 be.load(path, kind="similarity")
-    wide = write("x.wide.csv", ["label,a,b,a", "a,0,1,2", "b,3,4,5", "a,6,7,8"])
+    wide = with_ends("x.wide.csv", ["label,a,b,a", "a,0,1,2", "b,3,4,5", "a,6,7,8"])
     assert be.load(wide, kind="distance").values.tolist() == [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
     np.save(tmp_path / "x.npy", np.eye(3))
-    labels = write("l.csv", ["label,day", "a,1", "b\u2028\x85\x0cx,2", "a,3"])
+    labels = with_ends("l.csv", ["label,day", "a,1", "b\u2028\x85\x0cx,2", "a,3"])
     loaded = be.load(tmp_path / "x.npy", labels=labels, kind="distance")
     assert loaded.probe_labels.tolist() == ["a", "b\u2028\x85\x0cx", "a"]
     assert loaded.probe_meta["day"].tolist() == ["1", "2", "3"]
@@ -374,16 +373,8 @@ def test_two_files_are_read_in_one_way_or_not_at_all(tmp_path, genuine, impostor
 )
 @pytest.mark.cases(2)
 def test_two_vectors_in_a_file(tmp_path, suffix, names, capsys):
-    place = tmp_path / f"x{suffix}"
     arrays = {names[1]: np.array([[-1e3, 2.0]]), names[0]: np.array([0.5])}
-    if suffix == ".mat":
-        scipy.io.savemat(place, arrays)
-    elif suffix == ".npz":
-        np.savez(place, **arrays)
-    else:
-        with h5py.File(place, "w") as out:
-            for name, array in arrays.items():
-                out[name] = array
+    place = write(tmp_path / f"x{suffix}", arrays)
     loaded = holds(be.load(place, kind="similarity"))
     said = f"genuine scores from {names[0]!r}, impostor scores from {names[1]!r}"
     assert loaded.reading == (said,)

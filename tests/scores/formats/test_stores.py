@@ -115,16 +115,13 @@ def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):
         "subject_b": arrow.array([f"s{x}" for x in second_subject]).dictionary_encode(),
     }
     parquet.write_table(arrow.table(table), tmp_path / "x.parquet", row_group_size=n)
-    expected = be.verification(be.load(tmp_path / "x.parquet"))
+    whole = be.load(tmp_path / "x.parquet")
     monkeypatch.setattr(of_parquet, "_ROWS_PER_PIECE", 300)
     loaded = be.load(tmp_path / "x.parquet")
+    for name in ("values", "genuine", "pair_subjects"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(whole, name))
+    np.testing.assert_array_equal(loaded.values, table["similarity"])
     assert loaded.codes.values.tolist() == sorted({*loaded.pair_subjects.ravel().tolist()})
-    ds = be.verification(loaded)
-    assert be.messages(ds) == be.messages(expected)
-    for name in expected.data_vars:
-        np.testing.assert_allclose(ds[name], expected[name], rtol=1e-14)
-    selected = loaded.select(probes=[5, 3])
-    assert selected.pair_subjects.tolist() == loaded.pair_subjects[[5, 3]].tolist()
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

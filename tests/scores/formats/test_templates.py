@@ -195,6 +195,12 @@ def test_a_table_without_subjects_has_metadata_alone(lists, tmp_path):
     assert named.subjects.tolist()[0] == "t0" and [*named.gallery_meta] == ["gender"]
 
 
+def test_nobody_in_the_list_is_nobody_in_the_table(tmp_path):
+    table = put(tmp_path, "t.csv", "template,subject\n1,1\n3,1\n4,\n")
+    listed = OF_TWO.replace("1,4,1,3", "1,4,1,")
+    assert load(tmp_path, listed, labels=table).genuine.tolist() == [True, False]
+
+
 def test_columns_of_images_are_no_metadata_of_templates(tmp_path):
     table = put(tmp_path, "t.csv", IMAGES)
     assert [*load(tmp_path, ONE, labels=table).probe_meta] == ["gender"]

@@ -404,30 +404,3 @@ def test_labels_decide_the_classes_of_trials_without_one(tmp_path):
     for values in ({"embeddings": np.eye(3) + 1}, {"scores": np.ones((3, 3))}):
         np.savez(tmp_path / "x.npz", labels=labels, name=names, **values)
         assert be.load(tmp_path / "x.npz", trials=trials).genuine.tolist() == [True, False]
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_trials_name_the_templates_of_an_average(tmp_path, order):
-    rng = np.random.default_rng(4)
-    labels, clip = np.repeat(np.arange(4), 4), np.repeat(np.arange(8), 2)
-    embeddings = rng.normal(size=(16, 5))
-    clips = [f"clip{i}" for i in clip]
-    shuffled = rng.permutation(16)
-    np.savez(
-        tmp_path / "x.npz",
-        embeddings=embeddings[shuffled],
-        labels=labels[shuffled],
-        clip=np.array(clips)[shuffled],
-        name=[f"{i}.png" for i in shuffled],
-        metric="l2",
-    )
-    listed = [(0, 1, 1), (2, 3, 1), (4, 6, 0), (7, 0, 0)][::order]
-    text = "".join(f"clip{a} clip{b} {same}\n" for a, b, same in listed)
-    (tmp_path / "t.txt").write_text(text)
-    options = {"average": "clip", "format": "kaldi"}
-    pairs = be.load(tmp_path / "x.npz", trials=tmp_path / "t.txt", **options)
-    means = [embeddings[clip == i].mean(axis=0) for i in range(8)]
-    distances = [np.linalg.norm(means[a] - means[b]) for a, b, _ in listed]
-    np.testing.assert_allclose(pairs.values, distances)
-    assert pairs.genuine.tolist() == [bool(same) for *_, same in listed]
-    assert pairs.pair_subjects.tolist() == [[a // 2, b // 2] for a, b, _ in listed]

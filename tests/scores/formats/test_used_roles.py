@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shlex
 
-import h5py
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.io import savemat
+from array_files import write
 
 import bioeval as be
 from bioeval.cli import main
@@ -61,22 +60,19 @@ DOUBLE = [
     (EMBEDDINGS, {"query_f": -X}),
     (LISTS, {"labels": OTHER}),
     ({**LIST, "subjects": SUBJECTS}, {"subject_a": SUBJECTS[:, 1], "subject_b": SUBJECTS[:, 0]}),
+    (
+        {**LIST, "subject_a": SUBJECTS[:, 0], "subject_b": SUBJECTS[:, 1]},
+        {"claimed_id": SUBJECTS[:, 1]},
+    ),
     ({**LISTS, "distances": np.sort(D)[:, :5]}, {"similarities": -np.sort(D)[:, :5]}),
 ]
 
 
 def written(folder, form, arrays):
-    path = folder / f"x{len([*folder.iterdir()])}.{form}"
-    if form == "npz":
-        np.savez(path, **arrays)
-    elif form == "mat":
-        from_one = {"indices": TOP + 1, "query_positions": np.arange(30) + 1}
-        savemat(path, arrays | {x: y for x, y in from_one.items() if x in arrays})
-    else:
-        with h5py.File(path, "w") as file:
-            for name, values in arrays.items():
-                file[name] = values.astype("S") if values.dtype.kind == "U" else values
-    return path
+    if form == "mat":  # entries are numbered from 1
+        from_one = {x: arrays[x] + 1 for x in ("indices", "query_positions") if x in arrays}
+        arrays = arrays | from_one
+    return write(folder / f"x{len([*folder.iterdir()])}.{form}", arrays)
 
 
 def same(scores, other):
@@ -119,21 +115,6 @@ def test_a_value_for_each_comparison_under_an_unknown_name_is_asked_about(
     same(be.load(path, columns={"target": None}), be.load(written(tmp_path, form, arrays)))
 
 
-def test_an_unknown_name_may_be_that_of_the_mask(tmp_path):
-    cells = 1 + SAME
-    path = written(tmp_path, "npz", MATRIX | {"target": cells})
-    with pytest.raises(be.DataError, match=r"""`columns=\{"mask": "target"\}`"""):
-        be.load(path)
-    masked = be.load(written(tmp_path, "npz", MATRIX | {"mask": cells}))
-    chosen = be.load(path, columns={"mask": "target"})
-    assert chosen.has_mask and np.array_equal(chosen.mask, masked.mask)
-
-
-def test_equal_arrays_that_state_the_same_are_read(tmp_path):
-    path = written(tmp_path, "npz", MATRIX | {"probe_labels": WHO})
-    same(be.load(path), be.load(written(tmp_path, "npz", MATRIX)))
-
-
 def test_an_array_that_is_stated_as_metadata_states_no_labels(tmp_path):
     numbers = np.arange(30) + 100
     two_sides = {"distmat": D, "query_label": WHO, "gallery_label": WHO}
@@ -142,10 +123,10 @@ def test_an_array_that_is_stated_as_metadata_states_no_labels(tmp_path):
     scores = be.load(path, columns=image)
     same(scores, be.load(written(tmp_path, "npz", two_sides)))
     assert scores.probe_meta["image"].tolist() == numbers.tolist()
-
-
-def test_a_list_under_the_name_of_a_matrix_is_metadata(tmp_path):
-    scores = be.load(written(tmp_path, "npz", MATRIX | {"dist": OTHER}))
+    # Equal arrays state the same; a list under the name of a matrix is metadata, too.
+    path = written(tmp_path, "npz", MATRIX | {"probe_labels": WHO, "dist": OTHER})
+    scores = be.load(path)
+    same(scores, be.load(written(tmp_path, "npz", MATRIX)))
     assert scores.probe_meta["dist"].tolist() == OTHER.tolist()
 
 
@@ -160,6 +141,10 @@ def test_classes_of_cells_are_a_mask(tmp_path):
     both = written(tmp_path, "npz", MATRIX | {"genuine": SAME})
     with pytest.raises(be.DataError, match=r"a `mask` of 0 \(ignore\), 1 \(impostor\) and 2"):
         be.load(both)
+    target = written(tmp_path, "npz", MATRIX | {"target": 1 + SAME})
+    with pytest.raises(be.DataError, match=r"""`columns=\{"mask": "target"\}`"""):
+        be.load(target)
+    assert np.array_equal(be.load(target, columns={"mask": "target"}).mask, 1 + SAME)
 
 
 NAMES = [f"t{i:03d}" for i in range(PAIRS)]
