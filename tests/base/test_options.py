@@ -30,7 +30,10 @@ def test_contexts_are_nested_and_restored():
     [
         ({"thread": 1}, "no option 'thread'; expected one of threads, memory_limit, progress"),
         ({"threads": 0}, "threads"),
-        ({"memory_limit": "some"}, "memory_limit"),
+        *(
+            ({"memory_limit": x}, "memory_limit")
+            for x in ("", "GiB", "2 apples", "-1", 0, 1.5, True, "1e9")
+        ),
         ({"progress": 3}, "progress"),
         ({"threads": 1, "memory_limit": -1}, "memory_limit"),
     ],
