@@ -259,8 +259,8 @@ def svg_of(figure: Figure, name: str, title: str) -> str:
     text = head + text[text.index(">") + 1 :]
     text = _STYLE.sub(lambda match: _attributes(match[1]), text)
     text = _LINES.sub(lambda match: f' d="{_thinned(match[1])}"', text)
-    text = _CURVES.sub(lambda match: f' d="{_rounded(match[1], 2)}"', text)
-    text = re.sub(r' (x|y|transform)="([^"]*)"', lambda x: f' {x[1]}="{_rounded(x[2], 2)}"', text)
+    text = _CURVES.sub(lambda match: f' d="{_rounded(match[1])}"', text)
+    text = re.sub(r' (x|y|transform)="([^"]*)"', lambda x: f' {x[1]}="{_rounded(x[2])}"', text)
     text = re.sub(r' transform="rotate\(-?0 [^)]*\)"', "", text)
     used = {*re.findall(r'href="#([^"]*)"', text), *re.findall(r"url\(#([^)]*)\)", text)}
     text = re.sub(r' id="([^"]*)"', lambda x: f' id="{name}-{x[1]}"' * (x[1] in used), text)
@@ -279,8 +279,8 @@ def _attributes(style: str) -> str:
     return written
 
 
-def _rounded(text: str, decimals: int) -> str:
-    return _NUMBER.sub(lambda x: f"{round(float(x[0]), decimals):g}", text)
+def _rounded(text: str) -> str:
+    return _NUMBER.sub(lambda x: f"{round(float(x[0]), 2):g}", text)
 
 
 def _thinned(path: str) -> str:
@@ -541,7 +541,7 @@ class _PageDocument:
             self._add(heading, section, section.blocks, lines)
 
     def _add(self, title: Text, section: Section, blocks: Sequence[Block], lines: Lines) -> None:
-        lines = lines.section_lines(section)
+        lines = lines.of_task(section.task)
         text = body(replace(section, title="", blocks=blocks), lines).replace(
             '<div class="in"><table', '<div class="in" tabindex="0"><table'
         )
@@ -550,7 +550,7 @@ class _PageDocument:
 
     def _rest(self, section: Section, lines: Lines) -> Iterator[Block]:
         """Collect answers and messages of a section; yield other blocks without earlier notes."""
-        lines = lines.section_lines(section)
+        lines = lines.of_task(section.task)
         for block in section.blocks:
             match block:
                 case Messages():

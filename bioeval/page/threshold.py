@@ -141,9 +141,10 @@ def doubts_of_systems(nodes: list[Node]) -> list[Text]:
     doubts: dict[str, Text] = {}
     first: dict[str, tuple[str, Text]] = {}
     for node in filter(is_evaluation, nodes):
-        genuine = value_of(node.dataset, "genuine_attempts")
-        impostor = value_of(node.dataset, "impostor_attempts")
-        if genuine is None or impostor is None:
+        genuine, impostor = (
+            value_of(node.dataset, f"{x}_attempts") for x in ("genuine", "impostor")
+        )
+        if np.isnan(genuine + impostor):
             continue
         counts = say(
             "{genuine:count} genuine and {impostor:count}", genuine=genuine, impostor=impostor
@@ -334,26 +335,13 @@ class PageRates:
     All tasks of a system are at one threshold. Each other system is at its loosest threshold with
     at most the FAR of the first system, unless one is stated for it. A task whose rates were not
     counted at the threshold of its system is left out.
-
-    Attributes
-    ----------
-    leader : RatesByThreshold
-        The curve of the first system.
-    rows : mapping from RatesByThreshold to int or None
-        The row of each curve; None where it has no such threshold.
-    opening : PageThreshold
-        The threshold of the first system.
-    stated : mapping from str to PageThreshold
-        The threshold that is stated for each system, if any.
-    is_given : bool
-        Whether a user gave the threshold of all systems.
     """
 
-    leader: RatesByThreshold
-    rows: Mapping[RatesByThreshold, int | None]
-    opening: PageThreshold
-    stated: Mapping[str, PageThreshold]
-    is_given: bool
+    leader: RatesByThreshold  # the curve of the first system
+    rows: Mapping[RatesByThreshold, int | None]  # of each curve; None without such a threshold
+    opening: PageThreshold  # of the first system
+    stated: Mapping[str, PageThreshold]  # by system, where one is stated
+    is_given: bool  # whether a user gave the threshold of all systems
 
     @classmethod
     def from_nodes(cls, nodes: Sequence[Node], given: float | None = None) -> PageRates | None:
@@ -473,7 +461,7 @@ def _stated(
         thresholds = asked_thresholds(node.dataset)
         if not RatesByThreshold.fits(node.dataset):
             single = value_of(node.dataset, "threshold")
-            thresholds = [] if single is None or not np.isfinite(single) else [single]
+            thresholds = [single] if np.isfinite(single) else []
         elif not thresholds and node.dataset.sizes["threshold"] == 1:
             thresholds = node.dataset["threshold"].values.tolist()
         for threshold in thresholds:
@@ -553,7 +541,7 @@ def _opening(
         if row is not None:
             return at(row, rule, say(text, which=loosest, target=target, support=support))
     eer = value_of(dataset, "eer_threshold")
-    if eer is not None and (row := curve.row(eer)) is not None:
+    if (row := curve.row(eer)) is not None:
         which = "the threshold of the equal error rate"
         if not curve.has(eer):
             which = "the last one of these results before the equal error rate"
@@ -572,16 +560,18 @@ def rates_table(rates: PageRates, is_of_several: bool, lines: HtmlLines) -> dict
     keys: dict[str, Any] = {"system": lambda curve: curve.system} if is_of_several else {}
     if len({x.node.task for x in curves}) > 1:
         keys["task"] = lambda curve: str(curve.dataset.attrs["task"])
-    has_eer = all(_is_number(x.dataset, "eer") for x in curves)
-    attempts = {x: _attempts(x.dataset) for x in curves}
-    people = {
-        x: (
-            counted(int(x.dataset["subjects"]), "people")
-            if _is_number(x.dataset, "subjects")
-            else ""
+    has_eer = all(np.isfinite(value_of(x.dataset, "eer")) for x in curves)
+    attempts, people = dict.fromkeys(curves, ""), dict.fromkeys(curves, "")
+    for curve in curves:
+        genuine, impostor, subjects = (
+            value_of(curve.dataset, x)
+            for x in ("genuine_attempts", "impostor_attempts", "subjects")
         )
-        for x in curves
-    }
+        if np.isfinite(genuine + impostor):
+            of_impostors = counted(int(impostor), "impostor attempts")
+            attempts[curve] = f"{int(genuine):,} genuine and {of_impostors}"
+        if np.isfinite(subjects):
+            people[curve] = counted(int(subjects), "people")
     different = {
         heading: texts
         for heading, texts in (("attempts", attempts), ("people", people))
@@ -624,18 +614,7 @@ def rates_table(rates: PageRates, is_of_several: bool, lines: HtmlLines) -> dict
     return {"heads": heads, "rows": rows, "note": " ".join(map(lines.write, notes))}
 
 
-def _attempts(dataset: xr.Dataset) -> str:
-    if not _is_number(dataset, "genuine_attempts") or not _is_number(dataset, "impostor_attempts"):
-        return ""
-    genuine, impostor = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
-    return f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
-
-
-def _is_number(dataset: xr.Dataset, name: str) -> bool:
-    return name in dataset and not dataset[name].ndim and bool(np.isfinite(dataset[name]))
-
-
 def _text_of(cell: Quantity | Label | None, lines: HtmlLines) -> str:
     """Return a number as text whose only line break is before its interval."""
-    text = "" if cell is None or isinstance(cell, Label) else lines.number(printed(cell).text)
+    text = "" if cell is None or isinstance(cell, Label) else lines.number("".join(printed(cell)))
     return text.replace(" %", "\u00a0%").replace(", ", ",\u00a0")

@@ -14,10 +14,10 @@ from matplotlib.figure import Figure
 from bioeval.base.errors import counted
 from bioeval.plot import plot_axes
 from bioeval.plot.display import Curve, Curves, Display
-from bioeval.plot.plot_axes import CURVE, THIN, Style, in_per_cent, note, styled
+from bioeval.plot.plot_axes import CURVE, Style, in_per_cent, styled
 from bioeval.plot.systems import System, pick
 from bioeval.results.variables import percent
-from bioeval.showing.header import threshold_rule
+from bioeval.showing.header import rule_of
 from bioeval.showing.rows import OVER, unit_of
 from bioeval.showing.text import Term, Text, say
 from bioeval.stats.aggregate import aggregate
@@ -121,14 +121,12 @@ def _draw_folds(
         drawn.lines[0].set_label(label)  # the legend shows the point without its bars
     ax.set_xlim(left=-BEFORE * ax.get_xlim()[1])
     ax.set_ylim(bottom=-BEFORE * ax.get_ylim()[1], top=BEYOND * ax.get_ylim()[1])
-    rule = threshold_rule(ds.attrs)
+    rule = rule_of(ds.attrs)
     if rule.name == "far":
         target = rule.values[0]
-        ax.axvline(target, color=Style.text, linewidth=THIN, linestyle=":", zorder=1)
         ax.set_xlim(right=max(ax.get_xlim()[1], (1 + BEFORE) * target))
-        is_right = target > TO_THE_RIGHT * ax.get_xlim()[1]
-        offset, side = ((-4, -3), "right") if is_right else ((4, -3), "left")
-        note(ax, f"target {percent(target, '.3g')}", (target, 1), offset, va="top", ha=side)
+        text = f"target {percent(target, '.3g')}"
+        plot_axes.named_line(ax, target, text, Style.text, TO_THE_RIGHT, 3)
     width = plot_axes.LETTER * Style.look.small * 10  # letters of a rate and the space behind it
     ax.locator_params("x", nbins=min(8, int(plot_axes.room(ax)[0] / width)))
     ax.xaxis.set_major_formatter(in_per_cent)

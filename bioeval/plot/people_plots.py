@@ -21,13 +21,15 @@ from bioeval.plot.plot_axes import (
     Style,
     colour_bar,
     in_per_cent,
+    named_line,
     note,
     room,
     styled,
 )
-from bioeval.plot.systems import System, as_plot_text, pick, value_or_nan
+from bioeval.plot.systems import System, as_plot_text, pick
 from bioeval.results.variables import percent
-from bioeval.showing.header import rule_of
+from bioeval.showing.header import rule_in_words, rule_of
+from bioeval.showing.rows import value_of
 from bioeval.showing.text import Text, say
 from bioeval.studies.zoo import ANIMALS, NAMED, NO_ANIMAL, highest_rates, number_of_best
 
@@ -243,7 +245,7 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     subjects = ds["subjects"].values[positions].tolist()
     rows = zip(names.values(), subjects, strict=True)
     left.set_yticks(positions, [f"{name} ({number:,})" for name, number in rows])
-    caption: list[Text] = [say("at {rule}", rule=rule_of(ds.attrs))]
+    caption: list[Text] = [say("at {rule}", rule=rule_in_words(rule_of(ds.attrs)))]
     caption += [HOLLOW] * bool(ds["frr_flagged"].any())
     caption.append(_test_in_words(ds, "frr"))
     # On a slide, the panel is too narrow for the attempts and people.
@@ -297,7 +299,7 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
 
 
 def _test_in_words(ds: xr.Dataset, rate: str) -> Text:
-    p = value_or_nan(ds, f"{rate}_groups_p")
+    p = value_of(ds, f"{rate}_groups_p")
     within = " within groups" * (rate == "far")
     is_narrow = Style.look.width is not None
     return "" if np.isnan(p) or is_narrow else f"equal groups: p = {p:.2g}{within}"
@@ -319,8 +321,5 @@ def _draw_rates(
     ax.set_xlim(0, BEYOND * ax.get_xlim()[1])
     ax.set_ylim(len(positions) - 0.5, -0.5)
     if not np.isnan(overall):
-        ax.axvline(overall, color=Style.rule, linewidth=THIN, linestyle=":", zorder=1)
-        offset, side = (-4, "right") if overall > TO_THE_RIGHT * ax.get_xlim()[1] else (4, "left")
-        text = f"all: {percent(overall)}"
-        note(ax, text, (overall, 1), (offset, -2), va="top", ha=side)
+        named_line(ax, overall, f"all: {percent(overall)}", Style.rule, TO_THE_RIGHT, 2)
     ax.xaxis.set_major_formatter(in_per_cent)

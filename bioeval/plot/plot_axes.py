@@ -429,6 +429,16 @@ def note(ax: Axes, text: str, place: tuple[float, float], step: Any, **style: An
     return ax.annotate(without_formula(Style.translated(text)), place, step, **properties)
 
 
+def named_line(ax: Axes, x: float, text: str, colour: str, to_the_right: float, down: int) -> None:
+    """Draw a vertical line with its name at its top, `down` points from it.
+
+    The name is at the left beyond the part `to_the_right` of the axis.
+    """
+    ax.axvline(x, color=colour, linewidth=THIN, linestyle=":", zorder=1)
+    step, side = (-4, "right") if x > to_the_right * ax.get_xlim()[1] else (4, "left")
+    note(ax, text, (x, 1), (step, -down), va="top", ha=side)
+
+
 def titled(ax: Axes, title: str, caption: str = "") -> None:
     look, wide = Style.look, room(ax)[0]
     lines = folded(caption, wide, look.small) if caption else ""

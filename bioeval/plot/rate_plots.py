@@ -18,11 +18,11 @@ from bioeval.base.errors import DataError, counted
 from bioeval.plot import plot_axes
 from bioeval.plot.display import Curve, Curves, curves_by_rank, curves_of, legend_text
 from bioeval.plot.plot_axes import RATES, SHADE, SIZE, SQUARE, THIN, Style, styled
-from bioeval.plot.systems import System, attempts, joined, value_or_nan
+from bioeval.plot.systems import System, attempts, joined
 from bioeval.results.support import is_supported
 from bioeval.results.variables import TARGETS, percent
 from bioeval.showing.numbers import written
-from bioeval.showing.rows import OVER, unit_of
+from bioeval.showing.rows import OVER, unit_of, value_of
 from bioeval.showing.text import Term, say, threshold_of
 from bioeval.stats.aggregate import aggregate
 
@@ -215,7 +215,7 @@ def roc(data: Any, ax: Axes | Figure | None = None, *, log: bool = False, **styl
     last = _draw_against_far(plot, log)
     for curve in plot.defined:
         far, gar = by_far(curve.x, curve.y)
-        auc = value_or_nan(curve.system.dataset, "auc")
+        auc = value_of(curve.system.dataset, "auc")
         if auc - float(np.diff(far) @ gar[:-1]) > 0.01:  # that can be seen
             why = "scores tie: the area below the steps is less than AUC, which counts a tie half"
             last.append(why)
@@ -293,7 +293,7 @@ def error_rates(
         smallest = smallest_known([LARGEST_BEGIN, *rates])
         plot_axes.log_axis(plot.ax_, "y", smallest / BELOW_SMALLEST, 1.3)
     for number, system in enumerate(plot.systems):  # of several, no EER is named
-        eer, threshold = (value_or_nan(system.dataset, x) for x in ("eer", "eer_threshold"))
+        eer, threshold = (value_of(system.dataset, x) for x in ("eer", "eer_threshold"))
         if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):
             continue
         name = ""
@@ -378,7 +378,7 @@ def det(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
             unseen[curve.name] = "off the axes, one rate is larger at each threshold"
         else:  # the band ends where the curve leaves the axes
             plot.band(curve, curve.x <= curve.x[is_below].min(initial=np.inf))
-        at_eer = [value_or_nan(curve.system.dataset, f"{x}_at_eer") for x in ("far", "frr")]
+        at_eer = [value_of(curve.system.dataset, f"{x}_at_eer") for x in ("far", "frr")]
         if all(low < rate < high for rate, (low, high) in zip(at_eer, limits, strict=True)):
             colour = plot.lines_[curve.name].get_color()
             ax.plot(*at_eer, "o", markersize=4.5, color=colour, zorder=3)
@@ -463,5 +463,5 @@ def deviate(rate: Any) -> Any:
 
 
 def _with_eer(curve: Curve) -> str:
-    eer = value_or_nan(curve.system.dataset, "eer")
+    eer = value_of(curve.system.dataset, "eer")
     return joined(curve.name, "" if np.isnan(eer) else f"EER {percent(eer)}")

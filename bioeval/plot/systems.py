@@ -18,7 +18,7 @@ from bioeval.plot.plot_axes import RGB, Style
 from bioeval.results.attributes import THRESHOLD_STUDY, require_schema
 from bioeval.showing.header import sample_size, sides_in_words
 from bioeval.showing.numbers import Lines
-from bioeval.showing.rows import datasets, distinct_tasks
+from bioeval.showing.rows import datasets, distinct_tasks, value_of
 from bioeval.showing.text import RATES, Term, Text, is_term, say, task_of
 
 #: Of names of systems, one of which has more letters, a plot leaves out what all of them share.
@@ -328,13 +328,6 @@ def by_system(systems: Sequence[System], words: Callable[[System], str]) -> list
     return [joined(joined(*names[text]), text, by=": ") for text in names if text]
 
 
-def value_or_nan(dataset: xr.Dataset, name: str) -> float:
-    """Return the number of a variable; NaN if the dataset has no such single number."""
-    if name not in dataset or dataset[name].ndim:
-        return float("nan")
-    return float(dataset[name])
-
-
 def undefined(dataset: xr.Dataset, variable: str, word: Text) -> Text:
     """Return why no value of a variable is finite; empty if a value is."""
     if np.isfinite(np.asarray(dataset[variable], dtype=float)).any():
@@ -346,7 +339,7 @@ def undefined(dataset: xr.Dataset, variable: str, word: Text) -> Text:
     reason = ""
     if variable in ("cmc", "interpolated_precision", "mrep"):
         reason = "no query has a match: "
-    elif variable == "mfr" or (variable == "far" and value_or_nan(dataset, "open_queries") == 0):
+    elif variable == "mfr" or (variable == "far" and value_of(dataset, "open_queries") == 0):
         reason = "the identity of every query is in the gallery: "
     elif attempts(dataset, role) == 0:
         reason = f"no {role} attempt: "

@@ -442,7 +442,29 @@ class Condition:
             raise DataError(bad_choice("fail_if", measure, measures, _MOST_NAMED))
         if self.measure.task:
             rows = _of_label(rows, "task", self.measure.task)
-        rows = self._at_point(self._at_places(rows))
+        # The named places; by default, test parts and means over folds.
+        for dim, label in self.measure.places.items():
+            rows = _of_label(rows, dim, label)
+        if "statistic" not in self.measure.places:
+            rows = rows[rows["statistic"].isna() | (rows["statistic"] == "mean")]
+        if not {*OVER} & {*self.measure.places}:
+            rows = rows[rows[[x for x in OVER if x in rows]].isna().all(axis=1)]
+        if "part" in rows and "part" not in self.measure.places and (rows["part"] == "test").any():
+            rows = rows[rows["part"].isna() | (rows["part"] == "test")]
+        # The named point; without a named rank, the smallest rank.
+        points = rows["point"]
+        if "rank" in rows and "rank" not in self.measure.places:
+            is_at_rank = points.isna() & rows["rank"].notna()
+            points = points.where(~is_at_rank, rows["rank"].astype(float))
+            rows = rows[is_at_rank | rows["rank"].isna() | (rows["rank"] == rows["rank"].min())]
+            points = points[rows.index]
+        is_meant = _is_at(points, self.measure.number) if self.measure.point else points.isna()
+        if not is_meant.any():
+            task, name = self.measure.task, self.measure.name
+            known = [f"{name}={x:g}" for x in points.dropna().unique()] or [name]
+            asked, *names = ("/".join(filter(None, (task, x))) for x in (self.measure.text, *known))
+            raise DataError(bad_choice("fail_if", asked, names, _MOST_NAMED))
+        rows = rows[is_meant]
         named = [x for x in ("system", "condition") if x in rows]
         first_tasks = rows.groupby(named or np.zeros(len(rows)), dropna=False, sort=False)["task"]
         rows = rows[rows["task"] == first_tasks.transform("first")]
@@ -498,34 +520,6 @@ class Condition:
                 yield f"{WORSE}: too few people or attempts to tell: {row['system']}, {measure}"
             elif supported and row["value"] == -1:
                 yield f"{WORSE}: {row['system']}, {measure}"
-
-    def _at_places(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows at the named places; by default, of test parts and means over folds."""
-        for dim, label in self.measure.places.items():
-            rows = _of_label(rows, dim, label)
-        if "statistic" not in self.measure.places:
-            rows = rows[rows["statistic"].isna() | (rows["statistic"] == "mean")]
-        if not {*OVER} & {*self.measure.places}:
-            rows = rows[rows[[x for x in OVER if x in rows]].isna().all(axis=1)]
-        if "part" in rows and "part" not in self.measure.places and (rows["part"] == "test").any():
-            rows = rows[rows["part"].isna() | (rows["part"] == "test")]
-        return rows
-
-    def _at_point(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows at the named point; without a named rank, at the smallest rank."""
-        points = rows["point"]
-        if "rank" in rows and "rank" not in self.measure.places:
-            is_at_rank = points.isna() & rows["rank"].notna()
-            points = points.where(~is_at_rank, rows["rank"].astype(float))
-            rows = rows[is_at_rank | rows["rank"].isna() | (rows["rank"] == rows["rank"].min())]
-            points = points[rows.index]
-        is_meant = _is_at(points, self.measure.number) if self.measure.point else points.isna()
-        if not is_meant.any():
-            task, name = self.measure.task, self.measure.name
-            known = [f"{name}={x:g}" for x in points.dropna().unique()] or [name]
-            asked, *named = ("/".join(filter(None, (task, x))) for x in (self.measure.text, *known))
-            raise DataError(bad_choice("fail_if", asked, named, _MOST_NAMED))
-        return rows[is_meant]
 
 
 def _of_label(rows: pd.DataFrame, dim: str, label: str) -> pd.DataFrame:

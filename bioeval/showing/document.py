@@ -6,6 +6,7 @@ measures for a paper have their documents here as well.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -53,7 +54,6 @@ from bioeval.showing.text import (
     Count,
     Detail,
     Enumeration,
-    Fact,
     Facts,
     Label,
     Legend,
@@ -83,24 +83,12 @@ _FORM = re.compile(
 
 @dataclass(frozen=True)
 class Measure:
-    """A variable that a table shows, such as ``frr_at_far=0.01``.
-
-    Attributes
-    ----------
-    name : str
-        Name of the variable.
-    task : str
-        The task whose results have the variable; empty for any task.
-    point : str
-        The target, threshold or rank at which the variable is shown; empty for all.
-    places : dict
-        Labels by dimension.
-    """
+    """A variable that a table shows, such as ``frr_at_far=0.01``."""
 
     name: str
-    task: str = ""
-    point: str = ""
-    places: Mapping[str, str] = field(default_factory=dict)
+    task: str = ""  # empty for any task
+    point: str = ""  # the target, threshold or rank; empty for all
+    places: Mapping[str, str] = field(default_factory=dict)  # labels by dimension
 
     @classmethod
     def parse(cls, text: str) -> Measure:
@@ -149,25 +137,6 @@ class Measure:
         return math.isclose(point, self.number, rel_tol=1e-12)
 
 
-def chosen_rows(rows: Sequence[Row], measures: Sequence[str]) -> list[Row]:
-    """Return the rows of measures, in the order of the measures.
-
-    Raise :class:`DataError` for a measure that no row has.
-    """
-    known = list(dict.fromkeys(row.measure for row in rows))
-    chosen = []
-    for text in measures:
-        try:
-            measure = Measure.parse(text)
-        except ValueError:
-            raise DataError(bad_choice("measures", text, known)) from None
-        of_measure = [row for row in rows if measure.matches(row)]
-        if not of_measure:
-            raise DataError(bad_choice("measures", text, known))
-        chosen += of_measure
-    return chosen
-
-
 #: Titles of the tables of worst pairs, by the kind of comparison.
 _PAIRS = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pairs"}
 
@@ -205,7 +174,7 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
             values = {name: ds[x].values[i] for name, x in meta_columns(ds, side).items()}
             meta = {name: value for name, value in values.items() if value != ""}
             # Any column of the metadata may hold the name of an image.
-            picture = Picture({name: str(value) for name, value in meta.items()}, "")
+            picture = Picture({name: str(value) for name, value in meta.items()})
             label = Label(ds[f"{side}_label"].values[i])
             if not meta:
                 cells[f"{side} image"], cells[side] = picture, label
@@ -267,7 +236,7 @@ _TASKS = {
 def conventions_section(ds: xr.Dataset, detail: Detail) -> Section:
     """Return a table for each task, and the cards that could not be evaluated."""
     data = data_fact([str(ds.attrs.get("system", ""))], sides_in_words(ds.attrs))
-    scores = Fact("Scores", scores_in_words(str(ds.attrs.get("kind", ""))))
+    scores = "Scores", scores_in_words(str(ds.attrs.get("kind", "")))
     blocks: list[Block] = [Facts([data, scores])]
     rows = [*rows_of(Node("", "", "", ds), data=True)]
     for task, measures in MEASURES_OF_CARDS.items():
@@ -461,9 +430,16 @@ def table_of_measures(nodes: Sequence[Node], measures: Sequence[str]) -> Section
     nodes = distinct_nodes(nodes)
     rows = [row for node in nodes for row in _rows(node, data=True)]
     rows = [row for row in rows if row.statistic in STATISTICS_IN_ROWS]
-    chosen = chosen_rows(rows, measures)
-    with_points = [x for x in measures if "=" in x]  # a target that was named is shown in any case
-    named = {id(row) for row in chosen_rows(rows, with_points)} if with_points else set[int]()
+    chosen: list[Row] = []  # in the order of the measures
+    named = set[int]()  # a target that was named is shown in any case
+    for text in measures:
+        of_measure: list[Row] = []
+        with contextlib.suppress(ValueError):
+            of_measure = [*filter(Measure.parse(text).matches, rows)]
+        if not of_measure:
+            raise DataError(bad_choice("measures", text, dict.fromkeys(x.measure for x in rows)))
+        chosen += of_measure
+        named |= {id(row) for row in of_measure if "=" in text}
     sections: list[Section] = []
     for path in dict.fromkeys(node.task for node in nodes):
         of_measures = [row for row in chosen if row.node.task == path]
@@ -591,7 +567,17 @@ def _section(
     details += [*filter(None, [plain_rules]), *(x for x in rules if not isinstance(x, str))]
     details += cautions
     stands_above = any(x in texts_above for x in support)
-    notes = [x for x in (*_why_undefined(task), *support) if x not in texts_above]
+    # The reasons why numbers are not defined; of several, with the measures. Classes without
+    # attempts are the reason of all undefined numbers of their result.
+    labels: dict[str, list[Text]] = {}
+    for row in task.rows:
+        if not row.is_defined and not row.statistic:
+            classes = " and ".join(lacking(row.node.dataset))
+            if why := classes or str(row.about.get("undefined", "")):
+                labels.setdefault(why, []).append(label_of(row))
+    text = "n/a: {why}" if len(labels) == 1 else "n/a, {labels}: {why}"
+    reasons = [say(text, labels=Enumeration(x), why=say(why)) for why, x in labels.items()]
+    notes = [x for x in (*reasons, *support) if x not in texts_above]
     texts_above += notes
     if stands_above and not is_short:
         notes.append("the notes above on people and targets hold for this table, too")
@@ -624,21 +610,6 @@ def _below_each_other(sections: Iterable[Section]) -> list[Section]:
                 headings |= own
         closer.append(replace(section, blocks=blocks))
     return closer
-
-
-def _why_undefined(task: _Task) -> list[Text]:
-    """Return the reasons why numbers of a task are not defined; of several, with the measures.
-
-    Classes without attempts are the reason of all undefined numbers of their result.
-    """
-    labels: dict[str, list[Text]] = {}
-    for row in task.rows:
-        if not row.is_defined and not row.statistic:
-            classes = " and ".join(lacking(row.node.dataset))
-            if why := classes or str(row.about.get("undefined", "")):
-                labels.setdefault(why, []).append(label_of(row))
-    text = "n/a: {why}" if len(labels) == 1 else "n/a, {labels}: {why}"
-    return [say(text, labels=Enumeration(x), why=say(why)) for why, x in labels.items()]
 
 
 def _support_messages(dataset: xr.Dataset) -> Iterator[Message]:

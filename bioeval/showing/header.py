@@ -77,7 +77,7 @@ def header_of(nodes: Sequence[Node], is_short: bool = False) -> Facts:
             texts = {k: [str(x).partition(";")[0] for x in of_k] for k, of_k in texts.items()}
         if is_short and name == "Threshold":
             texts = {k: [_threshold(x.attrs, is_short)] for k, x in by_system.items()}
-        facts += (Fact(name, text) for text in joined_texts(texts))
+        facts += ((name, text) for text in joined_texts(texts))
     selected: dict[str, list[Text]] = {}  # places of a result, such as a partition
     for node in reversed(nodes):
         places = [
@@ -85,21 +85,21 @@ def header_of(nodes: Sequence[Node], is_short: bool = False) -> Facts:
             for dim, label in node.selected.items()
         ]
         selected[node.name_of_system()] = [Enumeration(places, "") if places else ""]
-    facts += (Fact("Selected", text) for text in joined_texts(selected))
+    facts += (("Selected", text) for text in joined_texts(selected))
     left_out = {k: [_comparisons_left_out(x.attrs)] for k, x in by_system.items()}
-    facts += (Fact("Left out", text) for text in joined_texts(left_out))
-    terms = Fact("Terms", Vocabulary(is_short))
-    return Facts((*facts, terms, Fact("Left out", _tasks_left_out(nodes))))
+    facts += (("Left out", text) for text in joined_texts(left_out))
+    facts += [("Terms", Vocabulary(is_short)), ("Left out", _tasks_left_out(nodes))]
+    return Facts(facts)
 
 
 def data_fact(systems: Sequence[str], data: str) -> Fact:
     """Return the fact with the names of the systems, if not too many, and the data."""
     names: list[Text] = [Label(name) for name in systems if name]
     if not 1 <= len(names) <= _MOST_NAMED:
-        return Fact("Data", data)
+        return "Data", data
     text = "{names}: {data}" if data else "{names}"
     separator = ";" if any("," in name for name in systems) else ""
-    return Fact("Data", say(text, names=Enumeration(names, separator), data=data))
+    return "Data", say(text, names=Enumeration(names, separator), data=data)
 
 
 def scores_in_words(kind: str, protocol: str = "") -> Text:
@@ -179,7 +179,7 @@ def _threshold(attrs: Attributes, is_short: bool = False) -> Text:
         chosen_on = chosen_on.partition(", so errors")[0]
     choice: Text = chosen_on
     if chosen_on != "given":
-        choice = say("{rule}, chosen on {data}", rule=rule_of(attrs), data=chosen_on)
+        choice = say("{rule}, chosen on {data}", rule=rule_in_words(rule_of(attrs)), data=chosen_on)
     if "assure" in attrs:
         return say("by the rule, only for comparison: {choice}", choice=choice)
     return choice
@@ -479,13 +479,8 @@ def rule_in_words(rule: Rule) -> Text:
     return say(template, **dict(zip(names, rule.values, strict=True)))
 
 
-def threshold_rule(attrs: Mapping[Any, Any]) -> Rule:
+def rule_of(attrs: Mapping[Any, Any]) -> Rule:
     return Rule.written(str(attrs.get("threshold_rule", "none")))
-
-
-def rule_of(attrs: Mapping[Any, Any]) -> Text:
-    """Return the point that the rule of a result chooses."""
-    return rule_in_words(threshold_rule(attrs))
 
 
 #: The counts of a title.

@@ -32,21 +32,12 @@ class NoImageError(DataError):
 
 @dataclass(frozen=True)
 class Images:
-    """Pictures by name: the faces that come with bioeval, and the image files below a folder.
+    """Pictures by name: the faces that come with bioeval, and the image files below a folder."""
 
-    Attributes
-    ----------
-    column : str
-        The metadata column that names them; empty for the one that is found.
-    folder : path or None
-        No file outside of it is read, also by way of a link or of ``..``; None: no files at all.
-    missing : dict of str to str
-        Names without a picture so far, and why.
-    """
-
-    column: str = ""
+    column: str = ""  # the metadata column that names them; empty for the one that is found
+    #: No file outside of it is read, also by way of a link or of ``..``; None: no files at all.
     folder: str | os.PathLike[str] | None = "."
-    missing: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)  # names without a picture, and why
     _images: dict[str, Image.Image | None] = field(default_factory=dict, repr=False)
 
     def find(self, name: str) -> Image.Image | None:

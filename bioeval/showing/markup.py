@@ -105,7 +105,7 @@ def pieces_of(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
 
 
 def _pieces(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
-    cells, words = cells.section_lines(section), words.section_lines(section)
+    cells, words = cells.of_task(section.task), words.of_task(section.task)
     if title := words.write(section.title):
         yield Line(title, "title")
     for block in section.blocks:
@@ -113,14 +113,11 @@ def _pieces(section: Section, cells: Lines, words: Lines) -> Iterator[Piece]:
             case Paragraph():
                 yield from _lines([block.text], block.role, words)
             case Facts():
-                pairs = [
-                    (
-                        words.literal(fact.name),
-                        fact.text if isinstance(fact.text, Vocabulary) else words.write(fact.text),
-                    )
-                    for fact in block.facts
-                ]
-                if pairs := [(name, text) for name, text in pairs if name and text]:
+                pairs: list[tuple[str, Any]] = []
+                for name, text in block.facts:
+                    text = text if isinstance(text, Vocabulary) else words.write(text)
+                    pairs += [(words.literal(name), text)] * bool(name and text)
+                if pairs:
                     yield Pairs(pairs)
             case Legend() if words.has_legends and block.explanations:
                 write = words.unnoted().write
@@ -173,9 +170,7 @@ def grid_of(table: Table, lines: Lines) -> Grid:
             texts = list(map(lines.number, aligned(printed)))
         else:
             pairs = zip(printed, texts, strict=True)
-            texts = [
-                text if number is None else lines.number(number.text) for number, text in pairs
-            ]
+            texts = [lines.number("".join(number)) if number else text for number, text in pairs]
         name_columns += i < table.names
         heading = lines.write(column.heading)
         columns.append(GridColumn(heading, texts, is_numeric, column.is_attached))
@@ -184,7 +179,7 @@ def grid_of(table: Table, lines: Lines) -> Grid:
 
 def aligned(numbers: Sequence[Printed | None]) -> list[str]:
     """Return numbers as texts of one width with their decimal points at the same place."""
-    parts = [("", "", "") if number is None else number.parts for number in numbers]
+    parts = [number or ("", "", "") for number in numbers]
     head, tail, limits = (max(map(len, each)) for each in zip(*parts, strict=True))
     return [a.rjust(head) + b.ljust(tail) + c.ljust(limits) for a, b, c in parts]
 

@@ -23,7 +23,7 @@ from bioeval.results.attributes import THRESHOLD_STUDY
 from bioeval.showing.numbers import Lines
 from bioeval.showing.printing import Shown
 from bioeval.showing.rows import datasets, system_and_task
-from bioeval.showing.sentences import SENTENCES, Doubt, answers_first
+from bioeval.showing.sentences import ANSWERS, SENTENCES, Doubt
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -79,7 +79,7 @@ def messages(result: Any) -> list[ResultMessage]:
         found = result.messages
     else:
         found = (x for _, dataset in datasets(result) for x in messages_of(dataset.attrs))
-    for message in answers_first(found):
+    for message in sorted(found, key=lambda x: x.code not in ANSWERS):
         sentence = lines.message(message)
         listed[message] = ResultMessage(message.code, message.arguments, sentence, message.about)
     return list(listed.values())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 from bioeval.base.errors import Message, escaped, singular
@@ -21,7 +20,6 @@ from bioeval.showing.text import (
     Quantity,
     Rate,
     Score,
-    Section,
     Term,
     Text,
     Threshold,
@@ -46,28 +44,25 @@ _DIGITS_OF_SCORE = 6
 _ALL_DIGITS = 17
 
 
-@dataclass(frozen=True)
-class Printed:
-    """A number as text in parts, which each writer puts together in its own way."""
+#: A number as text: before the decimal point, from the point on with its unit, and its limits.
+Printed = tuple[str, str, str]
 
-    number: str  # a difference has its sign; the unit is left out
-    unit: str = ""  # "%", "pp" or a noun
-    limits: tuple[str, str] | None = None  # ends of the interval, in the unit of the number
-    before: str = ""  # "<", "<=" or ">"
-    mark: str = ""  # an asterisk of a value that is flagged
 
-    @property
-    def text(self) -> str:
-        return "".join(self.parts)
-
-    @property
-    def parts(self) -> tuple[str, str, str]:
-        """The text before the decimal point, the text from the point on, and the limits."""
-        integer, point, decimals = self.number.partition(".")
-        before = f"{self.before} " if self.before else ""
-        unit = f" {self.unit}" if self.unit else ""
-        limits = "" if self.limits is None else " [{}, {}]".format(*self.limits)
-        return f"{before}{integer}", f"{point}{decimals}{unit}{self.mark}", limits
+def _parts(
+    cell: Quantity,
+    number: str,
+    text_of_limit: Callable[[float], str] | None = None,
+    unit: str = "",
+    before: str = "",
+) -> Printed:
+    """Return the parts of a number; `before` is ``<`` or ``>``."""
+    integer, point, decimals = number.partition(".")
+    limits = ""
+    if text_of_limit and cell.interval is not None and not math.isnan(sum(cell.interval)):
+        limits = " [{}, {}]".format(*map(text_of_limit, cell.interval))
+    before = f"{before} " if before else ""
+    unit = f" {unit}" if unit else ""
+    return f"{before}{integer}", f"{point}{decimals}{unit}{FLAG * cell.flagged}", limits
 
 
 def decimals_of_rate(rate: Rate) -> int:
@@ -118,8 +113,8 @@ def printed_column(cells: Sequence[Quantity]) -> list[Printed]:
     texts = iter(in_one_precision([x.value for x in scores], digits))
     column = []
     for cell in cells:
-        number = printed(cell, decimals)
-        column.append(replace(number, number=next(texts)) if _is_plain_score(cell) else number)
+        is_plain = _is_plain_score(cell)
+        column.append(_parts(cell, next(texts)) if is_plain else printed(cell, decimals))
     return column
 
 
@@ -131,19 +126,17 @@ def _is_plain_score(cell: Quantity) -> bool:
 def printed(cell: Quantity, decimals: int | None = None) -> Printed:
     """Return a number by itself; a rate has `decimals`, or, if None, as many as it needs."""
     if not cell.is_defined:
-        return Printed(NOT_DEFINED)
-    mark = FLAG if cell.flagged else ""
+        return NOT_DEFINED, "", ""
     match cell:
         case Threshold():
-            text = threshold_text(cell.value, cell.next)
-            return Printed(text, limits=_limits(cell, score_text), mark=mark)
+            return _parts(cell, threshold_text(cell.value, cell.next), score_text)
         case Score():
             text = _whole_or(cell.value, f".{cell.digits or _DIGITS_OF_SCORE}g")
-            return Printed(text, limits=_limits(cell, score_text), mark=mark)
+            return _parts(cell, text, score_text)
+        case Probability() if cell.value < 1e-4:
+            return _parts(cell, "0.0001", before="<")
         case Probability():
-            if cell.value < 1e-4:
-                return Printed("0.0001", before="<", mark=mark)
-            return Printed(f"{cell.value:.2g}", mark=mark)
+            return _parts(cell, f"{cell.value:.2g}")
     unit, scale = "", 1.0
     fixed: int | None = None  # decimals of a number that is written as 0 or 1 only if it is exact
     match cell:
@@ -180,37 +173,31 @@ def printed(cell: Quantity, decimals: int | None = None) -> Printed:
             number, before = f"{smallest:{form}}", "<"
         elif float(number) == scale and _order(cell.value, 1.0) < 0:
             number, before = f"{scale - smallest:{form}}", ">"
-    return Printed(number, unit, _limits(cell, text_of_limit), before, mark)
+    return _parts(cell, number, text_of_limit, unit, before)
 
 
-def _limits(cell: Quantity, text_of: Callable[[float], str]) -> tuple[str, str] | None:
-    if cell.interval is None or math.isnan(cell.interval[0] + cell.interval[1]):
-        return None
-    return text_of(cell.interval[0]), text_of(cell.interval[1])
-
-
-def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> Printed:
+def printed_in_sentence(cell: Quantity, rates: Sequence[float]) -> str:
     """Return a number for a sentence that has `rates`, which differ from the number.
 
     A rate has three significant digits, or its `digits`, and so has its distance from 100 %,
     without zeros at the end; or more where fewer would hide which of the rates is larger.
     """
     if not isinstance(cell, Rate) or not cell.is_defined or cell.difference:
-        return printed(cell)
+        return "".join(printed(cell))
     if cell.interval is not None:  # the rate has as many decimals as its limits
-        return printed(cell, decimals_between(cell.value, rates, decimals_of_rate(cell)))
+        return "".join(printed(cell, decimals_between(cell.value, rates, decimals_of_rate(cell))))
     value = 100 * cell.value
     distance = 100 * min(abs(cell.value), abs(1 - cell.value))
     # Rounding of sums: no rate over fewer than a billion attempts is so near.
     if distance < _ROUNDING:
-        return Printed(f"{value:.0f}", "%")
+        return f"{value:.0f} %"
     digits = cell.digits or 3
     least = max(0, digits - 1 - math.floor(math.log10(distance))) if distance > 0 else 0
     least = min(least, _MOST_DECIMALS)
     text = f"{value:.{decimals_between(cell.value, rates, least)}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
-    return Printed(text, "%")
+    return f"{text} %"
 
 
 def score_text(value: float) -> str:
@@ -274,11 +261,9 @@ class Lines:
         self.rates: dict[str, set[str]] = {}  # rates that were written, by task
         self.names: dict[str, str] = {}  # other abbreviations of measures that were written
 
-    def section_lines(self, section: Section) -> Lines:
-        return self._of_task(section.task) if section.task else self
-
-    def _of_task(self, task: str) -> Lines:
-        if task == self.task:
+    def of_task(self, task: str) -> Lines:
+        """Return lines whose rates are of a task; of the same if it is empty."""
+        if task in ("", self.task):
             return self
         lines = copy(self)  # `rates` is shared: rates of all tasks are collected in one place
         lines.task = task
@@ -329,10 +314,10 @@ class Lines:
                 scores = [x for x in typed if isinstance(x, Score)]
                 # The scores in one precision.
                 printed = printed_column(scores) if len(scores) > 1 else []
-                lines, texts = self._of_task(text.task or self.task), []
+                lines, texts = self.of_task(text.task), []
                 for part in typed:
                     if isinstance(part, Score) and printed:
-                        texts.append(lines.number(printed.pop(0).text))
+                        texts.append(lines.number("".join(printed.pop(0))))
                     else:
                         texts.append(lines.write(part, rates))
                 return "".join(texts)
@@ -354,7 +339,7 @@ class Lines:
                 return self.picture(text)
             case Quantity():
                 compared = [x for x in rates if x != text.value]
-                return self.number(printed_in_sentence(text, compared).text)
+                return self.number(printed_in_sentence(text, compared))
         raise TypeError(f"{type(text).__name__} is no text")
 
     def sentences_about(self, messages: Iterable[Message]) -> dict[str, list[str]]:

@@ -353,10 +353,10 @@ def asked_thresholds(dataset: xr.Dataset) -> list[float]:
     return list(map(float, str(dataset.attrs.get("report_thresholds", "")).split()))
 
 
-def value_of(dataset: xr.Dataset, name: str) -> float | None:
-    """Return the value of a variable without dimensions; None if there is none."""
+def value_of(dataset: xr.Dataset, name: str) -> float:
+    """Return the number of a variable; NaN if the dataset has no such single number."""
     if name not in dataset or dataset[name].ndim:
-        return None
+        return math.nan
     return float(dataset[name].item())
 
 
@@ -677,7 +677,16 @@ def label_of(row: Row, *, without: str = "", with_also: bool = True) -> Text:
             places[name] = at_no_rank if cut is None else Count(int(cut))
     task = _task_of(template)
     label = Phrase(template, places, task)
-    also = _also(row) if with_also else ""
+    # Another name in use, at rank 1 only; of several names, the name with 1 / target.
+    names = str(row.about.get("also", "")).split()
+    also = " ".join(names)
+    if len(names) > 1 and row.at:
+        inverse = f"{1 / row.point:.12g}" if row.point > 0 else ""
+        several_tries = int(row.node.dataset.attrs.get("most_tries", 1)) > 1
+        named = (x for x in names if x.lstrip(string.ascii_letters) == inverse)
+        also = "" if several_tries else next(named, "")
+    if not with_also or row.places.get("rank", 1) != 1:
+        also = ""
     text = say("{label} ({also})", label=label, also=also) if also else label
     long_name = str(about.get("long_name", ""))
     short, full = re.split(r",| \(", template)[0], re.split("[:,;]", long_name)[0]
@@ -727,16 +736,3 @@ def cell_of_point(at: str, point: Any) -> Text:
     if isinstance(point, float):
         return Number(point, digits=6)
     return Label(point)
-
-
-def _also(row: Row) -> str:
-    """Return another name in use, at rank 1 only; of several names, the name with 1 / target."""
-    if row.places.get("rank", 1) != 1:
-        return ""
-    names = str(row.about.get("also", "")).split()
-    if len(names) < 2 or not row.at:
-        return " ".join(names)
-    inverse = f"{1 / row.point:.12g}" if row.point > 0 else ""
-    several_tries = int(row.node.dataset.attrs.get("most_tries", 1)) > 1
-    named = (x for x in names if x.lstrip(string.ascii_letters) == inverse and not several_tries)
-    return next(named, "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from bioeval.base.errors import Message
@@ -410,7 +410,3 @@ def finding_of(message: Message) -> Text:
     if message.about:
         return say("{about:names}: {finding}", about=message.about, finding=phrase)
     return phrase
-
-
-def answers_first(messages: Iterable[Message]) -> list[Message]:
-    return sorted(messages, key=lambda message: message.code not in ANSWERS)

@@ -110,10 +110,9 @@ class Label:
 
 @dataclass(frozen=True)
 class Picture:
-    """An image of a template, as a file or as the bytes of a file, with a description."""
+    """An image of a template: its name, or names by column of the metadata."""
 
     source: Any
-    description: str
 
 
 #: Statistics of the spread of values, of which only few digits are certain.
@@ -479,12 +478,8 @@ class Vocabulary:
     is_short: bool = False
 
 
-@dataclass(frozen=True)
-class Fact:
-    """A name with what there is to say."""
-
-    name: str
-    text: Text | Vocabulary
+#: A name with what there is to say.
+Fact = tuple[str, Text | Vocabulary]
 
 
 @dataclass(frozen=True)

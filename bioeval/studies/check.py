@@ -48,7 +48,6 @@ from bioeval.showing.text import (
     Column,
     Count,
     Enumeration,
-    Fact,
     Facts,
     Label,
     Paragraph,
@@ -304,8 +303,8 @@ class DataCheck(Shown):
         facts = Facts(
             (
                 data_fact([self.system], self.data),
-                Fact("Scores", scores_in_words(self.kind, self.protocol)),
-                Fact("Found", Enumeration(facts_found, ";")),
+                ("Scores", scores_in_words(self.kind, self.protocol)),
+                ("Found", Enumeration(facts_found, ";")),
             )
         )
 

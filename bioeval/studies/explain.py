@@ -44,7 +44,6 @@ from bioeval.showing.printing import Shown
 from bioeval.showing.text import (
     Column,
     Enumeration,
-    Fact,
     Facts,
     Label,
     Number,
@@ -616,11 +615,11 @@ class Explanation(Shown):
             threshold = say("{value}: {source}", value=value, source=self.threshold_source)
         facts = (
             data_fact([self.system], self.data),
-            Fact("Scores", scores_in_words(self.kind, self.protocol)),
-            Fact("Threshold", threshold),
+            ("Scores", scores_in_words(self.kind, self.protocol)),
+            ("Threshold", threshold),
         )
         image = Column("image", "image of the probe")
-        picture = Table("probe", [image], [[Picture(self.name, self.name)]])
+        picture = Table("probe", [image], [[Picture(self.name)]])
         lists = [self._table_of_list(key, entries) for key, entries in self.lists.items()]
 
         # What the row adds to each task.
@@ -658,7 +657,7 @@ class Explanation(Shown):
             rows.append(
                 [
                     None if entry.place is None else Number(entry.place, decimals=0),
-                    Picture(entry.template, entry.template),
+                    Picture(entry.template),
                     Label(entry.template),
                     Label(entry.subject),
                     None if entry.score is None else Score(float(entry.score)),

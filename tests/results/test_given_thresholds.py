@@ -6,13 +6,13 @@ import pytest
 import bioeval as be
 
 SOUND = be.simulate(12, 4, random_state=3)
-CAMERA = {"camera": np.arange(48) % 4}
+COLUMNS = {"camera": np.arange(48) % 4, "sex": np.where(SOUND.probe_labels % 2, "f", "m")}
 
 
 def scores(share_failed: float) -> be.Scores:
     values = np.asarray(SOUND.values).copy()
     values[np.random.default_rng(0).random(values.shape) < share_failed] = np.nan
-    return be.Scores(values, SOUND.probe_labels, nan="reject", probe_meta=CAMERA)
+    return be.Scores(values, SOUND.probe_labels, nan="reject", probe_meta=COLUMNS)
 
 
 FOLDS = be.partition.SubjectKFold(3)
@@ -27,6 +27,8 @@ STUDIES = {
     "folds": lambda x, t: be.cross_evaluate(x, FOLDS, threshold=t),
     "folds of searches": lambda x, t: be.cross_evaluate(x, FOLDS, threshold=t, task="open_set"),
     "repeat": lambda x, t: be.repeat(x, GALLERIES, thresholds=[t], curves=True),
+    "groups": lambda x, t: be.by_group(x, "sex", threshold=t),
+    "judge": lambda x, t: be.judge_threshold(x, x, t),
     "gallery_size": lambda x, t: be.gallery_size(x, thresholds=[t]),
     "reid": lambda x, t: be.reid(x, "market1501", thresholds=[t]),
     "gom": lambda x, t: be.gom(x, thresholds=[t]),

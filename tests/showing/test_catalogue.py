@@ -35,6 +35,11 @@ def test_every_message_that_is_made_has_a_sentence_and_every_sentence_is_of_one(
         # A threshold decides as the exact one does.
         ("{at:threshold}", {"at": -5.01712345, "at_next": -5.0182}, "-5.018"),
         ("{name:name}", {"name": "FAR-net"}, "FAR-net"),  # not translated
+        ("{x:count people}", {"x": 1.0}, "1 person"),
+        ("{x:count people}", {"x": 2.0}, "2 people"),
+        ("{x:rate}", {"x": 1 - 2**-52}, "100 %"),  # a mean of ones, by sums of floats
+        ("{x:rate}", {"x": 2**-60}, "0 %"),
+        ("{x:rate}", {"x": 1 - 1e-9}, "99.9999999 %"),
     ],
 )
 def test_a_sentence_is_written_with_its_arguments(sentence, arguments, text, monkeypatch):

@@ -288,29 +288,6 @@ def times_hundred(scores: be.Scores) -> be.Scores:
     return be.Scores(100 * scores.values, *sides, probe_meta=dict(scores.probe_meta))
 
 
-#: Distances are from about 0.2 to 10; of distances a hundred times as large, it rejects nearly all.
-AT = 3.0
-
-#: Calls that judge scores, on their own scale or on another, at a threshold from elsewhere.
-JUDGED: dict[str, Any] = {
-    "verification": lambda s: be.verification(s, thresholds=[AT]),
-    "zoo": lambda s: be.zoo(s, threshold=AT, permutations=9),
-    "by_group": lambda s: be.by_group(s, "sex", threshold=AT),
-    "cross_evaluate": lambda s: be.cross_evaluate(s, FOLDS, threshold=AT),
-    "study_threshold": lambda s: be.study_threshold(s, AT, folds=3, repeats=1),
-    "judge_threshold": lambda s: be.judge_threshold(drawn(30, "distance", 2), s, "eer"),
-}
-
-
-@pytest.mark.parametrize("call", JUDGED.values(), ids=JUDGED)
-def test_a_threshold_on_another_scale_is_said(call):
-    scores = drawn(30, "distance")
-    assert "threshold-beyond-scores" not in codes(call(scores))
-    with pytest.warns(be.BioevalWarning, match="rejects all attempts of both classes"):
-        result = call(times_hundred(scores))
-    assert arguments(result, "threshold-beyond-scores")["does"] == "rejects"
-
-
 @pytest.mark.parametrize("share", [0.0005, 0.002])
 def test_a_threshold_tells_apart_more_than_one_in_a_thousand(share):
     """Of 10,000 attempts of each class."""

@@ -11,7 +11,7 @@ from marked_up import latex_tables, markdown_tables, of_latex, of_markdown
 import bioeval as be
 from bioeval.cli import main
 from bioeval.showing.markup import LatexLines, MarkdownLines, as_latex, as_markdown
-from bioeval.showing.text import Column, Fact, Facts, Label, Number, Rate, Section, Table
+from bioeval.showing.text import Column, Facts, Label, Number, Rate, Section, Table
 
 
 def street(seed: int) -> be.Scores:
@@ -43,7 +43,7 @@ def test_numbers_are_set_as_numbers():
 def test_a_hostile_label_is_text():
     rows = [(Label(EVIL), Rate(0.031), "[x]"), (Label("[1] a"), Rate(float("nan")), "-")]
     columns = (Column("name"), Column("value", "value"), Column("note", "note"))
-    blocks = (Facts((Fact("Name", Label(f"{EVIL}\x1b[2J")),)), Table("t", columns, rows))
+    blocks = (Facts([("Name", Label(f"{EVIL}\x1b[2J"))]), Table("t", columns, rows))
     section = Section("s", Label(f"# {EVIL}"), blocks)
     expected = [["", "value", "note"], [EVIL, "3.10 %", "[x]"], ["[1] a", "n/a", "-"]]
     latex, markdown = as_latex(section), as_markdown(section)

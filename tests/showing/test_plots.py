@@ -1,9 +1,7 @@
 """Plots: the arrays are the dataset's, the axes say what they are, and files appear whole."""
 
-import ast
 import inspect
 import re
-from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -381,16 +379,6 @@ def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
     assert names == ["cmc.png", "precision-recall.png"]
     with pytest.raises(be.DataError, match="interpolated_precision"):
         plot.precision_recall(be.closed_set(closer))
-
-
-def test_every_plot_of_the_table_is_public():
-    """Each plot can be imported, and type checkers know it."""
-    tree = ast.parse(Path(f"{plot.__file__}i").read_text(encoding="utf-8"))
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    static = {alias.name for node in imports for alias in node.names}
-    for name in PLOTS:
-        assert name in set(plot.__all__) & static
-        assert callable(getattr(plot, name))
 
 
 @pytest.mark.parametrize("name", [*CURVES, "gallery_size", "threshold_study"])

@@ -11,7 +11,6 @@ from report_text import answer, plain, rates
 from result_text import as_text
 
 import bioeval as be
-from bioeval.cli import main
 
 KINDS = ["distance", "similarity"]
 NUMBER = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
@@ -246,23 +245,3 @@ def test_the_page_has_one_threshold_that_decides_the_attempts_of_all_tasks(bound
     searches = be.open_set(small_world.scores, thresholds=[float(printed)])
     exact = be.open_set(small_world.scores, thresholds=[study["threshold"].item()])
     assert searches.fa.equals(exact.fa.assign_coords(threshold=searches.threshold))
-
-
-COMMANDS = {"threshold": "--folds 2 --repeats 1", "zoo": "--permutations 20", "groups": "--by sex"}
-
-
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("command", COMMANDS)
-def test_commands(command, seed, tmp_path, capsys, monkeypatch):
-    """A printed threshold decides as the exact threshold does."""
-    monkeypatch.chdir(tmp_path)
-    small_world = world(3000 + seed)
-    be.save(small_world.scores, "s.npz")
-    threshold = be.study_threshold(
-        small_world.scores, "far=0.05", folds=2, repeats=1
-    ).threshold.item()
-    option = "--target" if command == "threshold" else "--threshold"
-    words = [command, "s.npz", option, "far=0.05", *COMMANDS[command].split()]
-    assert main(words) in (0, 1)
-    printed = threshold_in(capsys.readouterr().out)
-    assert small_world.decided(printed) == small_world.decided(threshold)

@@ -5,8 +5,6 @@ from marked_up import markdown_tables
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.showing.numbers import Lines
-from bioeval.showing.text import say
 
 SCORES = be.simulate(40, 4, random_state=1)
 DS = be.verification(SCORES, costs=[(0.05, 1, 1)], far_targets=[0.01])
@@ -52,17 +50,3 @@ def test_a_number_is_shown_as_what_it_is(tmp_path, capsys):
     be.save(SCORES, tmp_path / "s.npz")
     assert main(["run", str(tmp_path / "s.npz"), "--far", "1%"]) == 0
     assert "FRR at FAR <= 1 %" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("value", "form", "text"),
-    [
-        (1.0, "count people", "1 person"),
-        (2.0, "count people", "2 people"),
-        (1 - 2**-52, "rate", "100 %"),  # a mean of ones, by sums of floats
-        (2**-60, "rate", "0 %"),
-        (1 - 1e-9, "rate", "99.9999999 %"),
-    ],
-)
-def test_a_number_of_a_sentence_is_one_that_people_read(value, form, text):
-    assert Lines().write(say(f"{{x:{form}}}", x=value)) == text

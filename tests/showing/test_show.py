@@ -14,7 +14,7 @@ from small_results import SMALL_RESULTS, square, street
 import bioeval as be
 from bioeval.showing.markup import as_html
 from bioeval.showing.show import document_of
-from bioeval.showing.text import Column, Explained, Fact, Facts, Label, Rate, Section, Table
+from bioeval.showing.text import Column, Explained, Facts, Label, Rate, Section, Table
 
 EVIL = "<script>alert(1)</script>\x1b[31m"
 
@@ -127,7 +127,7 @@ def test_html_has_the_styles_and_the_numbers_of_a_table():
         ("HTER", None, Rate(0.1611)),
     ]
     columns = (Column("measure"), Column("verdict"), Column("value", "value"))
-    facts = Facts((Fact("system", "goats"), Fact("empty", "")))
+    facts = Facts((("system", "goats"), ("empty", "")))
     page = as_html(Section("errors", "Errors", (facts, Table("rates", columns, rows))))
     assert '<p class="t"><b>Errors</b></p>' in page and "empty" not in page
     explained = '<span title="equal &#x27;error&#x27;">&lt;EER&gt;</span>'
