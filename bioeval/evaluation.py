@@ -200,7 +200,7 @@ def _evaluate_galleries(
     scores: Scores, galleries: Mapping[str, Scores], card: Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
     alone = replace(card, galleries=None)
-    curve = card.curve.requested() if options.curve is None else options.curve
+    curve = options.curve(card)
     if scores.kind != "order" and not card.only_retrieval and isinstance(curve, int | None):
         thresholds = tuple(thresholds_over(scores, curve).tolist())
         alone = replace(alone, curve=replace(card.curve, thresholds=thresholds, n_thresholds=None))

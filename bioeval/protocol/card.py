@@ -359,12 +359,6 @@ class CurveSection(CardSection):
         "these thresholds, in the units of the scores", increasing=True, default=None
     )
 
-    def requested(self) -> tuple[float, ...] | int | None:
-        """Return the thresholds or their number; None for the default grid."""
-        if self.thresholds is not None:
-            return self.thresholds
-        return None if self.n_thresholds == CurveSection.n_thresholds else self.n_thresholds
-
 
 @dataclass(frozen=True, kw_only=True)
 class Report(CardSection):
@@ -426,36 +420,13 @@ TASKS = tuple(name for name, section in SECTIONS.items() if issubclass(section, 
 class Protocol:
     """A protocol card, with the defaults filled in.
 
-    One that is made in Python, by ``Protocol(...)`` or ``dataclasses.replace``, is checked where it
-    is used, as a file is.
+    Its attributes are the fields and the sections of the card, which ``docs/protocol-cards.md``
+    explains: ``card.layout``, ``card.open_set.ties``. A section that the card does not have is
+    None, and so is an option that it does not fix, such as ``max_rank``; ``curve`` and ``report``
+    always have values. ``path`` is the file of the card, or None.
 
-    Attributes
-    ----------
-    name, title, summary
-        The name, the title and the description of the protocol.
-    layout
-        ``all-against-all``, ``probe-against-gallery`` or ``pairs``.
-    source
-        The definition of the protocol: ``text``, ``year``, ``section``, ``url``.
-    verification, open_set, closed_set, reid, gom
-        The options of each task; None if the card does not have the task. An option that the card
-        does not fix, such as ``max_rank``, is None.
-    galleries
-        The same, of cards with several galleries.
-    partition, decision, uncertainty
-        The same, of cards with folds.
-    claims
-        The same, of cards whose claims are drawn.
-    curve, report
-        The thresholds of the curves, and what tables show.
-    exclude
-        What is left out of the comparisons, beside what the scores leave out themselves.
-    not_said
-        What the card leaves open, one sentence each.
-    not_expressed
-        What the protocol's source fixes and the card cannot say.
-    path
-        The file of the card, or None.
+    A protocol that is made in Python, by ``Protocol(...)`` or ``dataclasses.replace``, is checked
+    where it is used, as a file is.
     """
 
     name: str = card_field(

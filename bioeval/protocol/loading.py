@@ -367,13 +367,10 @@ CARD_OF_LAYOUT = {
     PAIRS: "pairs",
 }
 
-#: The card of ranked lists; its layout is a matrix with probes and a gallery.
-LISTS = "top-k"
-CARD_OF_LISTS = "top-k"
-
 #: The card of each layout, for names that stand for several cards.
 _BY_LAYOUT = {
-    "auto": {**CARD_OF_LAYOUT, LISTS: CARD_OF_LISTS},
+    # The layout of the card of ranked lists is a matrix with probes and a gallery.
+    "auto": {**CARD_OF_LAYOUT, "top-k": "top-k"},
     "course-kfold": {
         SQUARE: "course-kfold",
         RECTANGULAR: "course-kfold-probe-vs-gallery",

@@ -16,7 +16,7 @@ from bioeval.counting.thresholds import (
     check_targets,
     curve_thresholds,
 )
-from bioeval.protocol.card import Protocol, Report
+from bioeval.protocol.card import CurveSection, Protocol, Report
 from bioeval.protocol.tasks import ImpostorProbes
 from bioeval.stats.options import IntervalMethod
 
@@ -80,10 +80,20 @@ class EvaluationOptions:
         options |= {"thresholds": curve} if is_grid else {"n_thresholds": curve}
         return cls(**options)
 
-    @property
-    def curve(self) -> CurveThresholds:
-        """The thresholds of the curves, their number, or None for the thresholds of the card."""
-        return self.n_thresholds if self.thresholds is None else self.thresholds
+    def curve(self, card: Protocol) -> CurveThresholds:
+        """Return the thresholds of the curves or their number, by default those of a card.
+
+        None stands for the default grid.
+        """
+        if self.thresholds is not None:
+            return self.thresholds
+        if self.n_thresholds is not None:
+            return self.n_thresholds
+        of_card = card.curve
+        if of_card.thresholds is not None:
+            return np.array(of_card.thresholds)
+        is_default = of_card.n_thresholds == CurveSection.n_thresholds
+        return None if is_default else of_card.n_thresholds
 
     def targets(self, report: Report) -> tuple[np.ndarray, np.ndarray]:
         """Return the FAR and the FRR targets, by default the targets that a card reports."""

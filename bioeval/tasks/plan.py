@@ -92,10 +92,7 @@ class CardTasks:
                 notes += camera_notes(scores)
             about = Provenance.from_scores(scores)
             self.about = replace(about, notes=(*about.notes, *notes)) if notes else about
-        self.curve = options.curve
-        if self.curve is None:
-            requested = card.curve.requested()
-            self.curve = np.array(requested) if isinstance(requested, tuple) else requested
+        self.curve = options.curve(card)
         self.far_targets, frr_targets = options.targets(card.report)
         #: Whether verification reports rare FAR targets that the data can support.
         self.rare = automatic and options.far_targets is None

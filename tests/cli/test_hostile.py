@@ -201,13 +201,11 @@ def test_a_loop_of_links_is_refused(name, scores, capsys):
     assert f"{name}: is a loop of symbolic links" in text
 
 
-def test_a_loop_of_links_is_no_file_to_read(capsys):
+def test_links_that_lead_to_no_file_are_not_read(capsys):
+    """A link to nothing is not its own remedy."""
     Path("a").symlink_to("b")
     Path("b").symlink_to("a")
     assert "a: is a loop of symbolic links; expected" in error_of(capsys, "run", "a")
-
-
-def test_a_link_to_nothing_is_not_its_own_remedy(capsys):
     Path("a.npz").symlink_to("elsewhere.npz")
     text = error_of(capsys, "run", "a.npz")
     assert "a.npz: no such file" in text and "Did you mean" not in text

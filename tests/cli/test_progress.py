@@ -35,6 +35,10 @@ def test_stages_are_shown_on_a_terminal(xterm, monkeypatch):
     words = ("reading x.npz ...", "counting", "computing rates ...", "bootstrap")
     places = [text.index(word) for word in words]
     assert places == sorted(places)
+    # At the end, the line is wiped.
+    last = stream.getvalue().rpartition("bootstrap")[2]
+    assert "\x1b[2K" in last
+    assert last.rpartition("\x1b[2K")[2].strip("\r\n") in ("", "\x1b[?25h")
 
 
 @pytest.fixture
@@ -50,15 +54,6 @@ def test_work_without_a_stage_and_after_its_end_reports_nothing(reports):
         pass
     work.report(1, 2)
     assert reports == [("bootstrap", 0, 0)]
-
-
-def test_the_line_is_wiped_at_the_end(xterm):
-    stream = Terminal()
-    with Stages(stream) as stages:
-        stages("reading")
-    last = stream.getvalue().rpartition("reading")[2]
-    assert "\x1b[2K" in last
-    assert last.rpartition("\x1b[2K")[2].strip("\r\n") in ("", "\x1b[?25h")
 
 
 @pytest.mark.parametrize(("stream", "term"), [(io.StringIO(), "xterm"), (Terminal(), "dumb")])
