@@ -149,23 +149,16 @@ def whole_scores(kind: str, similarity: int) -> tuple[be.Scores, int]:
 
 
 each_kind = pytest.mark.parametrize("kind", ["distance", "similarity"])
-each_similarity = pytest.mark.parametrize("similarity", [612, 350, 700])
 
 
 @pytest.mark.slow
 @each_kind
-@each_similarity
-def test_a_page_is_at_the_threshold_that_is_given(kind, similarity, tmp_path):
+@pytest.mark.parametrize("similarity", [612, 350, 700])
+def test_a_page_is_at_the_threshold_that_is_given_or_the_only_one(kind, similarity, tmp_path):
     scores, threshold = whole_scores(kind, similarity)
     results = be.evaluate(scores, extra_thresholds=[threshold])
     zoo = be.zoo(scores, permutations=10)  # at another threshold
     assert_is_at(written([results, zoo], tmp_path, threshold=threshold), scores, threshold)
-
-
-@each_kind
-@each_similarity
-def test_a_page_is_at_the_only_threshold_of_a_result(kind, similarity, tmp_path):
-    scores, threshold = whole_scores(kind, similarity)
     rates_at_threshold = be.verification(scores, thresholds=threshold)
     assert_is_at(written(rates_at_threshold, tmp_path), scores, threshold)
 
