@@ -47,7 +47,8 @@ class ErrorColumns:
     failed: bool = False  # whether some attempts failed, which no threshold accepts
     untied: np.ndarray | None = None  # (thresholds,): genuine scores that no impostor score equals
     #: If equal rows are stored once: the row of `far` and the row of `frr` at reject-all, at each
-    #: threshold, and at accept-all, both (thresholds + 2,).
+    #: threshold, and at accept-all, both (thresholds + 2,). Such curves have the EER and the FRR at
+    #: a FAR, but no measure of all thresholds.
     rows: tuple[np.ndarray, np.ndarray] | None = None
 
     @classmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,6 +47,10 @@ if TYPE_CHECKING:
 #: scores of a thousand people.
 MOST_CELLS = 1 << 23
 
+#: The most numbers of attempts in memory, by threshold and replicate: enough for about 2,000
+#: genuine scores of 2,000 replicates.
+MOST_DRAWN = 1 << 22
+
 # Up to this number, the thresholds that a user asks for are counted; more are read between points.
 _MOST_REQUESTED = 64
 
@@ -86,32 +89,27 @@ def genuine_rows(verified: Verified, most: int) -> tuple[np.ndarray, np.ndarray,
     return scores[np.unique(indices.astype(np.int64))], untied, False
 
 
-@dataclass(frozen=True, eq=False)
 class CountedThresholds:
     """The thresholds at which attempts are counted: all scores, or a selection of many scores.
 
     In a selection, points are interpolated linearly between two thresholds, and each column is
     corrected by the interpolation error of the data themselves.
+
+    - `usual`: increasing distances that depend on the scores alone, not on measures
+    - `thresholds`: increasing; the usual distances, and the thresholds of measures
+    - `every_score`: whether the thresholds are all the distinct scores
+    - `at_genuine`: those of :func:`genuine_rows`; empty if the thresholds are all scores
     """
 
-    verified: Verified  # with its operating points
-    usual: np.ndarray  # increasing distances that depend on the scores alone, not on measures
-    thresholds: np.ndarray  # increasing: the usual distances, and the thresholds of measures
-    every_score: bool  # whether the thresholds are all the distinct scores
-    # Those of :func:`genuine_rows`; empty if the thresholds are all scores.
-    at_genuine: np.ndarray
-    untied_scores: np.ndarray
-    is_exact: bool
-
-    @classmethod
-    def of_measures(
-        cls, verified: Verified, measures: Sequence[CurveMeasure], columns: int
-    ) -> CountedThresholds:
-        """Return the thresholds for some measures, counted in a number of columns."""
-        usual, every_score = thresholds_of(verified)
-        if every_score:
-            none = np.empty(0)
-            return cls(verified, usual, usual, True, none, none, True)
+    def __init__(self, verified: Verified, measures: Sequence[CurveMeasure], columns: int):
+        """Choose thresholds for some measures, to be counted in a number of columns."""
+        self._points = verified.points
+        self.usual, self.every_score = thresholds_of(verified)
+        self.thresholds = self.usual
+        self.at_genuine = self._untied_scores = np.empty(0)
+        self._is_exact = True
+        if self.every_score:
+            return
         values = verified.points.values
         names = "threshold_at_far", "threshold_at_frr", "eer_threshold"
         marked = [np.ravel(values[x]) for x in names if x in values]
@@ -119,13 +117,14 @@ class CountedThresholds:
         if verified.requested_thresholds is not None:
             requested = verified.curve[0]
             marked.append(requested if len(requested) <= _MOST_REQUESTED else np.empty(0))
+        self.thresholds = _with_finite(self.usual, np.concatenate(marked))
         # The number of rows is the same for all measures, so that no value depends on others.
-        rows = genuine_rows(verified, MOST_CELLS // columns - len(usual))
-        return cls(verified, usual, _with_finite(usual, np.concatenate(marked)), False, *rows)
+        most = MOST_CELLS // columns - len(self.usual)
+        self.at_genuine, self._untied_scores, self._is_exact = genuine_rows(verified, most)
 
     def untied(self, thresholds: np.ndarray) -> np.ndarray | None:
         """Return which thresholds are genuine scores that no impostor score equals; or None."""
-        return None if self.every_score else np.isin(thresholds, self.untied_scores)
+        return None if self.every_score else np.isin(thresholds, self._untied_scores)
 
     def measured(
         self, measures: Sequence[CurveMeasure], curve: ErrorColumns, thresholds: np.ndarray
@@ -136,11 +135,11 @@ class CountedThresholds:
         selection of genuine scores and the measure's own thresholds: its value does not depend on
         other measures.
         """
-        points = self.verified.points
+        points = self._points
         exact = self.every_score
         shared = self.usual
         if not exact and np.isin(self.at_genuine, thresholds).all():
-            exact = self.is_exact
+            exact = self._is_exact
             shared = np.union1d(self.usual, self.at_genuine)
         values = {}
         for measure in measures:
@@ -162,11 +161,6 @@ class CountedThresholds:
 
 def _with_finite(thresholds: np.ndarray, further: np.ndarray) -> np.ndarray:
     return np.union1d(thresholds, further[np.isfinite(further)])
-
-
-#: The most numbers of attempts in memory, by threshold and replicate: enough for about 2,000
-#: genuine scores of 2,000 replicates.
-MOST_DRAWN = 1 << 22
 
 
 def verification_intervals(
@@ -247,7 +241,7 @@ class VerificationColumns:
         if units is not None:
             units = units[people.of_code >= 0]  # by person, in the order of codes
         _, groups = groups_of_people(people.no_person, units)
-        grid = CountedThresholds.of_measures(verified, defined, groups + 1)
+        grid = CountedThresholds(verified, defined, groups + 1)
         counted_at = np.union1d(grid.thresholds, grid.at_genuine)
         drawn_at = counted_at
         weights = None
