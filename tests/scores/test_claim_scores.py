@@ -78,6 +78,8 @@ def test_subjects_with_fewer_templates_are_counted():
     assert message.arguments == {"subjects": 1, "templates": 2}
     codes = [x.code for x in be.messages(be.verification(be.claim_scores(scores, enrol="first:2")))]
     assert "fewer-templates-than-enrolled" in codes
+    second_nearest = be.claim_scores(scores, fusion="kth:2")  # of whom there is one, there is none
+    np.testing.assert_array_equal(second_nearest.values, [[1, np.nan], [4, np.nan]])
 
 
 def test_they_keep_names_exclusions_and_the_metadata_of_the_first_try():
