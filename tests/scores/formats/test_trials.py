@@ -399,8 +399,11 @@ def test_trials_of_two_templates_of_no_person_are_left_out(tmp_path):
 
 
 def test_labels_decide_the_classes_of_trials_without_one(tmp_path):
-    names, labels = ["p", "q", "r"], [1, 1, 2]
-    trials = write(tmp_path / "pairs.csv", ["template_a,template_b", "p,q", "r,p"])
-    for values in ({"embeddings": np.eye(3) + 1}, {"scores": np.ones((3, 3))}):
+    """Nobody is an impostor of a person; two templates of nobody are no attempt."""
+    names, labels = ["p", "q", "r", "s", "t"], [1, 1, 2, -1, -1]
+    rows = ["p,q", "r,p", "s,p", "q,s", "s,t"]
+    trials = write(tmp_path / "pairs.csv", ["template_a,template_b", *rows])
+    for values in ({"embeddings": np.eye(5) + 1}, {"scores": np.ones((5, 5))}):
         np.savez(tmp_path / "x.npz", labels=labels, name=names, **values)
-        assert be.load(tmp_path / "x.npz", trials=trials).genuine.tolist() == [True, False]
+        genuine = be.load(tmp_path / "x.npz", trials=trials).genuine.tolist()
+        assert genuine == [True, False, False, False]
