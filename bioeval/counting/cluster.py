@@ -47,10 +47,9 @@ class Workers:
         self.parts = parts
         self.scores_at_workers = None
         if isinstance(parts, TileParts):
-            value: tuple[Any, ...] = parts.scores, parts.source, parts.fused
-            self.sent = Sent(value, _tiles)
+            self.sent = Sent((parts.scores, parts.source, parts.fused), TileParts)
         else:
-            self.sent = Sent((parts.scores, parts.step, parts.grouped), _rows)
+            self.sent = Sent((parts.scores, parts.grouped, parts.step), RowParts)
 
     def count_blocks(self, reducers: Sequence[Any]) -> list[Any]:
         """Show all blocks to copies of the reducers, and return the merged copies."""
@@ -154,14 +153,6 @@ class Sent:
                 f"{version}; expected one version"
             )
         return make(*arguments)
-
-
-def _tiles(scores: Any, source: Any, fused: bool) -> TileParts:
-    return TileParts(scores, source, fused=fused)
-
-
-def _rows(scores: Any, step: int, grouped: bool) -> RowParts:
-    return RowParts(scores, grouped=grouped, step=step)
 
 
 def _answer(sent: Sent, question: Callable[[Any, range], Any], part: range) -> Any:

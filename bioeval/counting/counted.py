@@ -151,17 +151,6 @@ class CountedAttempts(Attempts):
 
     def default_curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Return about 1,000 thresholds, on the edges of cells, and the false accepts there."""
-        thresholds = self._grid()
-        ends, accepted = self._near(thresholds[np.isfinite(thresholds)])
-        if (thresholds == -np.inf).any():
-            ends = np.append(-np.inf, ends)
-            accepted = np.append(self.even_counts.negative_infinite, accepted)
-        if (thresholds == np.inf).any():
-            ends = np.append(ends, np.inf)
-            accepted = np.append(accepted, self.impostors)
-        return ends, accepted
-
-    def _grid(self) -> np.ndarray:
         impostors = self.even_counts
         genuine = ScoreExtent.from_ordered(self.genuine)
         ranges = [impostors.range, (genuine.low, genuine.high)]
@@ -170,11 +159,19 @@ class CountedAttempts(Attempts):
             exponents.append(cell_exponent(genuine.low, genuine.high))
         exponent = joint_exponent(max(exponents, default=0), ranges)
         low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
-        return with_infinities(
+        thresholds = with_infinities(
             default_grid(low, high, exponent, DEFAULT_COUNT),
             impostors.negative_infinite > 0 or genuine.negative,
             impostors.positive_infinite > 0 or genuine.positive,
         )
+        ends, accepted = self._near(thresholds[np.isfinite(thresholds)])
+        if (thresholds == -np.inf).any():
+            ends = np.append(-np.inf, ends)
+            accepted = np.append(impostors.negative_infinite, accepted)
+        if (thresholds == np.inf).any():
+            ends = np.append(ends, np.inf)
+            accepted = np.append(accepted, self.impostors)
+        return ends, accepted
 
 
 # Impostor scores as threads count them: by cell, in lists of kept scores, and in sums.
@@ -396,7 +393,22 @@ class AttemptCounter:
         kept = [part for counts in threads for part in counts.kept]
         if self.by_threshold is None:
             self.missed_impostors = failed
-            self._sum_counts(threads)
+            by_cell = np.zeros(len(self.flags), dtype=np.int64)
+            for counts in threads:
+                by_cell += counts.by_cell()
+            by_cell[-1] = 0  # NaN
+            self.filled = np.flatnonzero(by_cell)
+            self.counts = by_cell[self.filled]
+            # Scores were compared with thresholds in the thresholds' cells only. The scores of any
+            # other cell are below the first threshold of a later cell.
+            after_previous, equal = np.sum([x.by_threshold for x in threads], axis=0)
+            has_threshold = np.zeros(len(self.flags), dtype=bool)
+            has_threshold[self.cell_of_threshold] = True
+            is_other = ~has_threshold[self.filled]
+            next_threshold = self.cell_of_threshold.searchsorted(self.filled[is_other])
+            np.add.at(after_previous, next_threshold, self.counts[is_other])
+            upto = np.cumsum(after_previous)[:-1]
+            self.by_threshold = np.array([upto - equal[:-1], upto])
             # The kept scores of cells that are needed; some needed cells were not kept.
             is_needed = self.cells_with_points()
             is_needed[0] |= 0 in self.filled[:1]  # -inf may be among the scores below all cells
@@ -417,24 +429,6 @@ class AttemptCounter:
         self.values = np.insert(self.values, index, values)
         self.weights = np.insert(self.weights, index, weights)
         return bool(self.wanted_cells.any()) or self.moment_sums.moments is None
-
-    def _sum_counts(self, threads: Sequence[ThreadCounts]) -> None:
-        by_cell = np.zeros(len(self.flags), dtype=np.int64)
-        for counts in threads:
-            by_cell += counts.by_cell()
-        by_cell[-1] = 0  # NaN
-        self.filled = np.flatnonzero(by_cell)
-        self.counts = by_cell[self.filled]
-        # Scores were compared with thresholds in the thresholds' cells only. The scores of any
-        # other cell are below the first threshold of a later cell.
-        after_previous, equal = np.sum([x.by_threshold for x in threads], axis=0)
-        has_threshold = np.zeros(len(self.flags), dtype=bool)
-        has_threshold[self.cell_of_threshold] = True
-        is_other = ~has_threshold[self.filled]
-        next_threshold = self.cell_of_threshold.searchsorted(self.filled[is_other])
-        np.add.at(after_previous, next_threshold, self.counts[is_other])
-        upto = np.cumsum(after_previous)[:-1]
-        self.by_threshold = np.array([upto - equal[:-1], upto])
 
     # -- points
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from bioeval.base.progress import report, rows_reported
 from bioeval.counting.grids import guide_to, indices_among
 from bioeval.counting.parts import Parts, RowParts
 from bioeval.counting.people import GenuineAttempts
-from bioeval.counting.reduce import Reducer, parts_of, reduce
+from bioeval.counting.reduce import Reducer, Summed, parts_of, reduce
 from bioeval.counting.tiles import TileParts
 from bioeval.counting.verification import Verified, attempts_of_claims
 from bioeval.kernels.people import list_pairs
@@ -101,14 +102,12 @@ class PairCounts:
 Guided = tuple[np.ndarray, Any, Any, np.ndarray]
 
 
-class Sink(Protocol):
+class Sink(Summed, ABC):
     """A consumer of impostor counts, which come in any order, by layers between thresholds."""
 
-    needs_pairs: ClassVar[bool]  # whether attempts of many scores are listed by pair of people
+    needs_pairs: ClassVar[bool] = True  # whether attempts of many scores are listed by pair
 
-    def fresh(self) -> Self:
-        """Return an empty copy, for a thread."""
-
+    @abstractmethod
     def add(self, pairs: PairCounts) -> None:
         """Add attempts between different subjects."""
 
@@ -120,9 +119,6 @@ class Sink(Protocol):
         The people are of the block's rows (b,) and of its columns (n,), int64; there may be further
         columns, of NaN.
         """
-
-    def merge(self, other: Self) -> None:
-        """Add the counts of a copy."""
 
 
 def count_layers(

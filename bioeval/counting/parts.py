@@ -95,7 +95,7 @@ class Parts(ABC):
 class RowParts(Parts):
     """Blocks of rows of a matrix."""
 
-    def __init__(self, scores: Scores, *, grouped: bool = True, step: int | None = None):
+    def __init__(self, scores: Scores, grouped: bool = True, step: int | None = None):
         self.scores, self.grouped, self._step = scores, grouped, step
         self.gallery = scores.gallery_order
         if not grouped:

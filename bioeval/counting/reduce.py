@@ -21,7 +21,28 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.rows import has_few, threads_for
 
 
-class Reducer(ABC):
+class Summed:
+    """Counts that threads make in copies of their own, which are then merged."""
+
+    #: The names of arrays that are zeros in a fresh copy, and are added when copies are merged.
+    sums: ClassVar[tuple[str, ...]] = ()
+
+    def fresh(self) -> Self:
+        """Return an empty copy, for a thread."""
+        empty = copy(self)
+        for name in self.sums:
+            counts = getattr(self, name)
+            setattr(empty, name, np.zeros(counts.shape, counts.dtype))
+        return empty
+
+    def merge(self, other: Self) -> None:
+        """Add the counts of a copy."""
+        for name in self.sums:
+            total = getattr(self, name)
+            total += getattr(other, name)
+
+
+class Reducer(Summed, ABC):
     """A consumer that sums up blocks: attempts, ranks, people, folds.
 
     :func:`reduce` calls :meth:`prepare`, then :meth:`add` for every block, on copies for threads
@@ -31,8 +52,6 @@ class Reducer(ABC):
     neither on the order of the blocks nor on the threads that count them.
     """
 
-    #: The names of arrays that are zeros in a fresh copy, and are added when copies are merged.
-    sums: ClassVar[tuple[str, ...]] = ()
     #: The rule by which the templates of a person are fused; None if they are not fused.
     fusion: str | None = None
     #: Whether the limit of few scores is the same for all layouts: otherwise it is higher for a
@@ -43,22 +62,9 @@ class Reducer(ABC):
         """Take the necessary information from the scores, their mates, and a sample of blocks."""
         return
 
-    def fresh(self) -> Self:
-        """Return an empty copy, for a thread."""
-        empty = copy(self)
-        for name in self.sums:
-            setattr(empty, name, np.zeros_like(getattr(self, name)))
-        return empty
-
     @abstractmethod
     def add(self, block: Block) -> None:
         """Add the attempts of a block."""
-
-    def merge(self, other: Self) -> None:
-        """Add the counts of a copy."""
-        for name in self.sums:
-            total = getattr(self, name)
-            total += getattr(other, name)
 
     def finish_pass(self) -> bool:
         """Finish a pass over all blocks; return whether another pass is needed."""

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -56,7 +55,7 @@ class TileParts(Parts):
 
     few = False
 
-    def __init__(self, scores: Scores, source: EmbeddingSource, *, fused: bool):
+    def __init__(self, scores: Scores, source: EmbeddingSource, fused: bool):
         self.scores, self.source, self.fused = scores, source, fused
         self.dtype = source.dtype
         gallery = scores.gallery_order
@@ -111,13 +110,7 @@ class TileParts(Parts):
         limit = stated_memory_limit(scores)
         if limit is not None and sum(scores.shape) * TEMPLATE + TILES > limit:
             return None  # rows need less, or are refused with what they need
-        return cls(scores, source, fused=fused)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        state.pop("_padded_sides", None)  # made again where they are needed
-        state["kept"] = {}
-        return state
+        return cls(scores, source, fused)
 
     @cached_property
     def _padded_sides(self) -> tuple[_PaddedSide, _PaddedSide]:
@@ -395,7 +388,14 @@ class TemplateTiles:
         """
         sizes = np.diff(starts)
         template_count = int(starts[-1])
-        first_subjects = _first_subjects(starts, largest, side_by_side)
+        # The first subject of each tile, and the end: a tile takes as many subjects as fit.
+        first_subjects = [0]
+        while (first := first_subjects[-1]) < len(sizes):
+            end = int(np.searchsorted(starts, starts[first] + largest, side="right")) - 1
+            subject_count = end - first
+            if end < len(sizes) and subject_count > side_by_side:
+                subject_count -= subject_count % side_by_side
+            first_subjects.append(first + max(subject_count, 1))
         tile = np.repeat(np.arange(len(first_subjects) - 1), np.diff(first_subjects))  # (subjects,)
         # In a tile, the subjects with most templates come first.
         by_size = np.lexsort((np.arange(len(sizes)), -sizes, tile))
@@ -424,19 +424,6 @@ class TemplateTiles:
 
     def __getitem__(self, tile: int) -> slice:
         return slice(int(self.starts[tile]), int(self.starts[tile + 1]))
-
-
-def _first_subjects(starts: np.ndarray, largest: int, side_by_side: int) -> list[int]:
-    """Return the first subject of each tile, and the end: a tile takes as many subjects as fit."""
-    count = len(starts) - 1
-    first_subjects = [0]
-    while (first := first_subjects[-1]) < count:
-        end = int(np.searchsorted(starts, starts[first] + largest, side="right")) - 1
-        subject_count = end - first
-        if end < count and subject_count > side_by_side:
-            subject_count -= subject_count % side_by_side
-        first_subjects.append(first + max(subject_count, 1))
-    return first_subjects
 
 
 class _PaddedSide:

@@ -11,13 +11,12 @@ compared with each other. Drawn weights and counts are integers, whose sums are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy
 
-from bioeval.counting.pair_layers import Guided, PairCounts
+from bioeval.counting.pair_layers import Guided, PairCounts, Sink
 from bioeval.counting.people import GenuineAttempts
 from bioeval.kernels.people import add_by_person, sort_by_layer, weigh_pairs
 from bioeval.scores.blocks import Block
@@ -106,7 +105,7 @@ _CURVES_AT_ONCE = 1 << 19
 VALUES_AT_ONCE = 1 << 22
 
 
-class QuadraticForms:
+class QuadraticForms(Sink):
     """Sums of ``w_a w_b`` over the attempts between ``a`` and ``b``, for each column of weights.
 
     - `weights` (float32 (subjects, columns)): whole numbers
@@ -116,7 +115,7 @@ class QuadraticForms:
     - `totals` (float64 (layers, columns)): the sums
     """
 
-    needs_pairs = True
+    sums = ("_totals", "_sums")
 
     def __init__(
         self,
@@ -147,16 +146,11 @@ class QuadraticForms:
             totals *= 2
         return totals[:, : self.weights.shape[1]]
 
-    def fresh(self) -> QuadraticForms:
-        empty = copy(self)
-        empty._totals = np.zeros_like(self._totals)
-        empty._sums = np.zeros_like(self._sums)
+    def fresh(self) -> Self:
+        empty = super().fresh()
         empty._products = 0
         empty._on_one_thread = True
         return empty
-
-    def merge(self, other: QuadraticForms) -> None:
-        self._totals += other._totals
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts, each between two subjects."""
@@ -264,22 +258,14 @@ def by_subject(
     return counts.reshape(len(thresholds) + 1, number_of_subjects)
 
 
-class AttemptsMade:
+class AttemptsMade(Sink):
     """A consumer of impostor counts: the attempts of each person."""
 
-    needs_pairs = True
+    sums: ClassVar[tuple[str, ...]] = ("made",)
 
     def __init__(self, people: int):
         #: Attempts of each person: as a probe, and as the person claimed.
         self.made = np.zeros((2, people), dtype=np.int64)
-
-    def fresh(self) -> Self:
-        empty = copy(self)
-        empty.made = np.zeros_like(self.made)
-        return empty
-
-    def merge(self, other: Self) -> None:
-        self.made += other.made
 
     def add(self, pairs: PairCounts) -> None:
         people = pairs.probe_person, pairs.claimed_person
@@ -296,6 +282,7 @@ class AttemptsOfEach(AttemptsMade):
     """
 
     needs_pairs = False
+    sums = ("made", "_all")
 
     def __init__(
         self, no_person: np.ndarray, layers: int, attempts: int, units: np.ndarray | None = None
@@ -310,17 +297,15 @@ class AttemptsOfEach(AttemptsMade):
 
     def fresh(self) -> Self:
         empty = super().fresh()
-        empty._all = np.zeros_like(self._all)
         empty._each = np.zeros(self._each.shape, self._each.dtype)
         return empty
 
     def merge(self, other: Self) -> None:
-        super().merge(other)
         if self._all.any():
             self._each += other._each
         else:
             self._each = other._each
-        self._all += other._all
+        super().merge(other)
 
     def add(self, pairs: PairCounts) -> None:
         super().add(pairs)
