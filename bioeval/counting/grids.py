@@ -101,12 +101,11 @@ class EvenCounts:
         low, high = float(min([*smallest, upper[0]])), float(upper[-1])
         exponent = cell_exponent(low, high)
         first, last = cell_of(low, exponent), cell_of(high, exponent)
-        with np.errstate(over="ignore"):
-            cells = np.ceil(np.ldexp(upper, -exponent))
-            cells += np.ldexp(cells, exponent) < upper
-        index = np.clip(cells - first, 0, last - first).astype(np.int64)
-        counts_by_cell = np.bincount(index, counts, minlength=last - first + 1).astype(np.int64)
-        return cls(exponent, first, counts_by_cell, *infinite)
+        even = cls(exponent, first, np.zeros(last - first + 1, np.int64), *infinite)
+        upto = upper.searchsorted(even.edges, side="right")
+        upto[-1] = len(upper)
+        even.counts = np.diff(np.append(0, np.cumsum(counts))[upto], prepend=0)
+        return even
 
     @property
     def edges(self) -> np.ndarray:
