@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -111,61 +111,100 @@ class Scene:
         Classes are `numbered` if a row of the ground truth, in any sequence, has a class from 1 up.
         """
         frames_with_rows = np.union1d(truth.frame, result.frame)
-        orders, boxes, ids = [], [], []
-        for rows in (truth, result):
-            order = np.lexsort((rows.line, rows.identity, rows.frame))
-            in_order, identity = rows.frame[order], rows.identity[order]
-            is_again = (in_order[1:] == in_order[:-1]) & (identity[1:] == identity[:-1])
-            if len(again := np.flatnonzero(is_again) + 1):
-                i = min(again, key=lambda i: rows.line[order[i]])
-                row, before = order[i], order[i - 1]
-                raise DataError(
-                    f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame "
-                    f"{rows.frame[row]}, as in {rows.line[before]}; expected each id once in a "
-                    f"frame ({counted(len(again), 'boxes')} too many)"
-                )
-            distinct, code = np.unique(rows.identity, return_inverse=True)
-            frame = np.searchsorted(frames_with_rows, in_order)
-            box = np.ascontiguousarray(rows.box[order])
-            boxes.append(Boxes(code.reshape(-1)[order], frame, box))
-            orders.append(order)
-            ids.append(distinct)
-        for rows in (truth, result):
-            if frames is not None and (beyond := np.flatnonzero(rows.frame > frames)).size:
-                raise DataError(
-                    f"{rows.where(beyond[0])}: frame is {rows.frame[beyond[0]]}; expected at most "
-                    f"{frames}, the length that is {frames_from}"
-                )
+        truth_order = _order_of_rows(truth)
+        result_order = _order_of_rows(result)
+        if frames is not None:
+            _require_frames_up_to(frames, truth, frames_from)
+            _require_frames_up_to(frames, result, frames_from)
         self.name = name
-        self.truth, self.result = boxes
-        self.target_ids, self.identity_ids = ids
+        self.truth, self.target_ids = _coded_boxes(truth, truth_order, frames_with_rows)
+        self.result, self.identity_ids = _coded_boxes(result, result_order, frames_with_rows)
         self.world = truth.world
         self.frames_with_rows = len(frames_with_rows)
         self.frames = self.frames_with_rows if frames is None else frames
         self.frames_from = "rows" if frames is None else frames_from
 
         # Which boxes of the ground truth are evaluated, and which are distractors.
-        self.category = truth.category[orders[0]]
-        self.counted = truth.flag[orders[0]] != 0
-        if options.classes is not None:
-            self.counted &= np.isin(self.category, options.classes)
-        elif options.ignored in DISTRACTORS:
-            # A box without a class counts as a pedestrian; 0 is a class only if classes are
-            # numbered.
-            has_class = self.category >= (0 if numbered else 1)
-            self.counted &= ~has_class | (self.category == PEDESTRIAN)
-        self.distractor = ~self.counted & (options.ignored != "count")
-        if options.ignored in DISTRACTORS:
-            self.distractor &= np.isin(self.category, DISTRACTORS[options.ignored])
-        self.notes = [
-            Message("no-boxes", side=side)
-            for side, has_boxes in (("ground truth", self.counted.any()), ("result", len(result)))
-            if not has_boxes
-        ]
+        self.category = truth.category[truth_order]
+        is_flagged = truth.flag[truth_order] != 0
+        self.counted = is_flagged & _is_evaluated(self.category, options, numbered)
+        self.distractor = ~self.counted & _is_distractor(self.category, options.ignored)
+
+        self.notes = list[Message]()
+        if not self.counted.any():
+            self.notes.append(Message("no-boxes", side="ground truth"))
+        if not len(result):
+            self.notes.append(Message("no-boxes", side="result"))
         if frames is None and len(truth):
             last = int(truth.frame.max())
-            if boxes_after := int(np.count_nonzero(result.frame > last)):
+            boxes_after = int(np.count_nonzero(result.frame > last))
+            if boxes_after:
                 self.notes.append(Message("boxes-beyond-truth", boxes=boxes_after, last=last))
+
+
+def _order_of_rows(rows: BoxRows) -> np.ndarray:
+    """Return the indices of the rows by frame and identity, each of which is once in a frame."""
+    order = np.lexsort((rows.line, rows.identity, rows.frame))
+    frame = rows.frame[order]
+    identity = rows.identity[order]
+    is_again = (frame[1:] == frame[:-1]) & (identity[1:] == identity[:-1])
+    if is_again.any():
+        raise _duplicate_id(rows, order, np.flatnonzero(is_again) + 1)
+    return order
+
+
+def _duplicate_id(rows: BoxRows, order: np.ndarray, again: np.ndarray) -> DataError:
+    """Return the error about the first line of an id that its frame has already.
+
+    `again` are the places in `order` of all such rows; the row before each has the same id, or is
+    one of them.
+    """
+    first = min(again, key=lambda place: rows.line[order[place]])
+    row = order[first]
+    row_before = order[first - 1]
+    return DataError(
+        f"{rows.where(row)}: duplicate id {rows.identity[row]} in frame {rows.frame[row]}, as in "
+        f"{rows.line[row_before]}; expected each id once in a frame "
+        f"({counted(len(again), 'boxes')} too many)"
+    )
+
+
+def _require_frames_up_to(frames: int, rows: BoxRows, frames_from: str) -> None:
+    """Raise an error if a row is beyond the last frame, whose number `frames_from` states."""
+    beyond = np.flatnonzero(rows.frame > frames)
+    if beyond.size:
+        raise DataError(
+            f"{rows.where(beyond[0])}: frame is {rows.frame[beyond[0]]}; expected at most "
+            f"{frames}, the length that is {frames_from}"
+        )
+
+
+def _coded_boxes(
+    rows: BoxRows, order: np.ndarray, frames_with_rows: np.ndarray
+) -> tuple[Boxes, np.ndarray]:
+    """Return the boxes of the rows in this order, and the id of each of their codes."""
+    ids, code = np.unique(rows.identity, return_inverse=True)
+    frame = np.searchsorted(frames_with_rows, rows.frame[order])
+    box = np.ascontiguousarray(rows.box[order])
+    return Boxes(code.reshape(-1)[order], frame, box), ids
+
+
+def _is_evaluated(category: np.ndarray, options: TrackingOptions, numbered: bool) -> np.ndarray:
+    """Return whether the class of each box is evaluated, by `classes` or by the convention."""
+    if options.classes is not None:
+        return np.isin(category, options.classes)
+    if options.ignored not in DISTRACTORS:
+        return np.ones(len(category), dtype=bool)
+    # A box without a class counts as a pedestrian; 0 is a class only if classes are numbered.
+    lowest_class = 0 if numbered else 1
+    return (category < lowest_class) | (category == PEDESTRIAN)
+
+
+def _is_distractor(category: np.ndarray, ignored: Ignored) -> np.ndarray:
+    """Return whether a box of this class, if it is ignored, removes the result box on it."""
+    if ignored in DISTRACTORS:
+        return np.isin(category, DISTRACTORS[ignored])
+    return np.full(len(category), ignored == "remove")
 
 
 #: The relative tolerance of the threshold for rounding errors: coordinates are decimals.
@@ -201,19 +240,27 @@ def find_overlaps(truth: Boxes, result: Boxes, frames: int) -> Overlaps:
     overlaps = [np.empty(0)]
     truth_starts = truth.starts(frames).tolist()
     result_starts = result.starts(frames).tolist()
-    for (i, i_end), (j, j_end) in zip(pairwise(truth_starts), pairwise(result_starts), strict=True):
-        if i < i_end and j < j_end:
-            iou = _iou(truth.box[i:i_end, None].T, result.box[None, j:j_end].T).T
-            pair = np.nonzero(iou > 0)
-            overlaps.append(iou[pair])
-            pairs.append(np.stack(pair) + [[i], [j]])
+    ranges = zip(pairwise(truth_starts), pairwise(result_starts), strict=True)
+    for (first_box, end_of_boxes), (first_row, end_of_rows) in ranges:
+        if first_box == end_of_boxes or first_row == end_of_rows:
+            continue
+        # (4, boxes, 1) against (4, 1, result boxes).
+        boxes = truth.box[first_box:end_of_boxes].T[:, :, np.newaxis]
+        rows = result.box[first_row:end_of_rows].T[:, np.newaxis, :]
+        iou = _iou(boxes, rows)
+        pair = np.nonzero(iou > 0)
+        overlaps.append(iou[pair])
+        pairs.append(np.stack(pair) + [[first_box], [first_row]])
     box, row = np.concatenate(pairs, axis=1)
     start = np.searchsorted(box, np.arange(len(truth) + 1))
     return Overlaps(start, row, np.concatenate(overlaps))
 
 
 def _iou(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the intersection over the union of boxes (left, top, width, height), (4, n)."""
+    """Return the intersection over the union of boxes (left, top, width, height).
+
+    The boxes are (4, ...), in shapes that broadcast; the result is without the first axis.
+    """
     a_right = a[0] + a[2]
     a_bottom = a[1] + a[3]
     b_right = b[0] + b[2]
@@ -254,9 +301,10 @@ def match(
       matched with the largest sum of overlaps
     - without `keep`: no earlier pairing is kept
     """
-    box_of = overlaps.truth.tolist()
-    row_of = overlaps.row.tolist()
-    iou_of = overlaps.iou.tolist()
+    # Lists, over the overlaps and over the boxes: single elements of an array are slow to read.
+    overlap_box = overlaps.truth.tolist()
+    overlap_row = overlaps.row.tolist()
+    overlap_iou = overlaps.iou.tolist()
     target = truth.code.tolist()
     identity = result.code.tolist()
     first_overlap = overlaps.start[truth.starts(len(serial))].tolist()
@@ -265,28 +313,32 @@ def match(
     last: dict[int, tuple[int, int]] = {}
     for frame, serial_of_frame in enumerate(serial.tolist()):
         candidates = list(range(first_overlap[frame], first_overlap[frame + 1]))
+        # Step 1: earlier pairings are kept; of two targets that had one identity, the first's.
+        kept: dict[int, int] = {}
         used_rows = set[int]()
-        pairs: list[tuple[int, int]] = []
         if keep:
             for k in candidates:
-                box, row = box_of[k], row_of[k]
+                box, row = overlap_box[k], overlap_row[k]
                 last_identity, last_serial = last.get(target[box], (-1, -1))
                 is_recent = pairing == "last-known" or last_serial >= serial_of_frame - 1
                 if is_recent and last_identity == identity[row] and row not in used_rows:
-                    pairs.append((box, row))
+                    kept[box] = row
                     used_rows.add(row)
-            kept = dict(pairs)
             candidates = [
-                k for k in candidates if box_of[k] not in kept and row_of[k] not in used_rows
+                k
+                for k in candidates
+                if overlap_box[k] not in kept and overlap_row[k] not in used_rows
             ]
-        pairs += _assign(
-            [box_of[k] for k in candidates],
-            [row_of[k] for k in candidates],
-            [iou_of[k] for k in candidates],
-            pairing == "last-known",
+        # Step 2: the other boxes are assigned to each other.
+        assigned = _assign(
+            [overlap_box[k] for k in candidates],
+            [overlap_row[k] for k in candidates],
+            [overlap_iou[k] for k in candidates],
+            most_pairs=pairing == "last-known",
         )
-        matches.update(pairs)
-        last.update((target[box], (identity[row], serial_of_frame)) for box, row in pairs)
+        for box, row in (*kept.items(), *assigned):
+            matches[box] = row
+            last[target[box]] = identity[row], serial_of_frame
     matched = np.full(len(truth), -1, dtype=np.int64)
     matched[list(matches)] = list(matches.values())
     return matched
@@ -357,9 +409,62 @@ MostlyTracked = Literal["at-least", "more-than"]
 
 
 def _listed_classes(classes: set[int]) -> str:
-    numbers = [str(x) for x in sorted(classes) if x >= 0]
-    none = ["without class"] if min(classes, default=0) < 0 else []
-    return ", ".join([*numbers, *none])
+    """Return the classes in words; those below 0 are boxes without a class."""
+    listed = [str(number) for number in sorted(classes) if number >= 0]
+    if min(classes, default=0) < 0:
+        listed.append("without class")
+    return ", ".join(listed)
+
+
+@dataclass(frozen=True)
+class TargetMatches:
+    """The matches of a sequence, one target after the other, and of each in the order of frames."""
+
+    boxes: np.ndarray  # int64 (targets,): number of boxes of each target, matched or not
+    target: np.ndarray  # int64 (matches,): index of the target
+    place: np.ndarray  # int64 (matches,): place among all boxes of targets in this order
+    identity: np.ndarray  # int64 (matches,): identity of the result
+    serial: np.ndarray  # int64 (matches,): serial number of the frame
+
+    @classmethod
+    def of(
+        cls, truth: Boxes, result: Boxes, matched: np.ndarray, serial: np.ndarray
+    ) -> TargetMatches:
+        """Order the matches, given the result box of each ground-truth box, or -1."""
+        _, target_of_box = np.unique(truth.code, return_inverse=True)
+        target_of_box = target_of_box.reshape(-1)
+        order = np.argsort(target_of_box, kind="stable")  # boxes are in the order of frames
+        place = np.flatnonzero(matched[order] >= 0)
+        matched_box = order[place]
+        return cls(
+            boxes=np.bincount(target_of_box),
+            target=target_of_box[matched_box],
+            place=place,
+            identity=result.code[matched[matched_box]],
+            serial=serial[truth.frame[matched_box]],
+        )
+
+    @property
+    def covered(self) -> np.ndarray:
+        """The number of matched boxes of each target, (targets,)."""
+        return np.bincount(self.target, minlength=len(self.boxes))
+
+    def events(self, is_event: np.ndarray) -> np.ndarray:
+        """Return the number of events of each target, (targets,).
+
+        `is_event` (matches - 1,) is a flag for each two consecutive matches; those of two targets
+        are left out.
+        """
+        is_same_target = self.target[1:] == self.target[:-1]
+        return np.bincount(self.target[1:][is_same_target & is_event], minlength=len(self.boxes))
+
+    def states(self, mostly_tracked: MostlyTracked) -> np.ndarray:
+        """Return the state of each target by its coverage, in integers, so that 80 % is exact."""
+        is_tracked = 5 * self.covered > 4 * self.boxes
+        if mostly_tracked == "at-least":
+            is_tracked |= 5 * self.covered == 4 * self.boxes
+        is_lost = 5 * self.covered < self.boxes
+        return np.array(STATES, dtype=str)[np.where(is_lost, 0, np.where(is_tracked, 2, 1))]
 
 
 @dataclass(frozen=True)
@@ -394,54 +499,24 @@ class TrackingOptions:
         if there is one.
         """
         frames = scene.frames_with_rows
-        truth, result = scene.truth.select(scene.counted), scene.result
-        if scene.distractor.any():
-            # All ground-truth boxes are matched: a result box on a target stays with the target.
-            overlaps = find_overlaps(scene.truth, result, frames).at_least(self.iou)
-            serial = serials(scene.truth, result, frames)
-            matched = match(scene.truth, result, overlaps, serial, self.pairing, keep=False)
-            is_kept = np.ones(len(result), dtype=bool)
-            is_kept[matched[scene.distractor & (matched >= 0)]] = False
-            result = result.select(is_kept)
+        truth = scene.truth.select(scene.counted)
+        result = self._without_boxes_on_distractors(scene)
         all_overlaps = find_overlaps(truth, result, frames)
         overlaps = all_overlaps.at_least(self.iou)
         serial = serials(truth, result, frames)
         matched = match(truth, result, overlaps, serial, self.pairing)
-        # The boxes of each target, one target after the other, in the order of the frames.
-        _, target = np.unique(truth.code, return_inverse=True)
-        order = np.argsort(target, kind="stable")
-        target = target.reshape(-1)[order]
-        present = np.bincount(target)
+        matches = TargetMatches.of(truth, result, matched, serial)
 
-        # The matched boxes, (matches,). An event is between two consecutive matches of a target.
-        box = np.flatnonzero(matched[order] >= 0)
-        target_of_match = target[box]
-        identity = result.code[matched[order][box]]
-        frame = serial[truth.frame[order][box]]
-        is_same_target = target_of_match[1:] == target_of_match[:-1]
-
-        def count(is_event: np.ndarray) -> np.ndarray:
-            """Return the number of events of each target; flags are between consecutive matches."""
-            return np.bincount(
-                target_of_match[1:][is_same_target & is_event], minlength=len(present)
-            )
-
-        covered = np.bincount(target_of_match, minlength=len(present))
-        # The states by coverage, in integers, so that 80 % is exact.
-        is_tracked = 5 * covered > 4 * present
-        if self.mostly_tracked == "at-least":
-            is_tracked |= 5 * covered == 4 * present
-        is_lost = 5 * covered < present
         targets = {
-            "frames_present": present,
-            "frames_covered": covered,
-            "coverage": covered / present,
-            "target_switches": count(identity[1:] != identity[:-1]),
-            "target_fragmentations": count(np.diff(box) > 1),
-            "state": np.array(STATES, dtype=str)[np.where(is_lost, 0, np.where(is_tracked, 2, 1))],
+            "frames_present": matches.boxes,
+            "frames_covered": matches.covered,
+            "coverage": matches.covered / matches.boxes,
+            "target_switches": matches.events(matches.identity[1:] != matches.identity[:-1]),
+            "target_fragmentations": matches.events(np.diff(matches.place) > 1),
+            "state": matches.states(self.mostly_tracked),
         }
         # A target is resumed if there are frames with boxes between two of its matches.
-        resumptions = int(count(np.diff(frame) > 1).sum())
+        resumptions = matches.events(np.diff(matches.serial) > 1)
         tp = int((matched >= 0).sum())
         idtp = most_in_common(truth.code[overlaps.truth], result.code[overlaps.row])
         targets_by_state = Counter(targets["state"].tolist())
@@ -457,7 +532,7 @@ class TrackingOptions:
             "fp": len(result) - tp,
             "idsw": int(targets["target_switches"].sum()),
             "fragmentations": int(targets["target_fragmentations"].sum()),
-            "resumptions": resumptions,
+            "resumptions": int(resumptions.sum()),
             "mt": targets_by_state["mostly tracked"],
             "pt": targets_by_state["partially tracked"],
             "ml": targets_by_state["mostly lost"],
@@ -474,6 +549,25 @@ class TrackingOptions:
         targets["target"] = ids
         return counts, _hota_sums(truth, result, all_overlaps, serial), targets
 
+    def _without_boxes_on_distractors(self, scene: Scene) -> Boxes:
+        """Return the result boxes of a scene, without those that are matched to distractors."""
+        if not scene.distractor.any():
+            return scene.result
+        # All ground-truth boxes are matched: a result box on a target stays with the target.
+        overlaps = find_overlaps(scene.truth, scene.result, scene.frames_with_rows)
+        serial = serials(scene.truth, scene.result, scene.frames_with_rows)
+        matched = match(
+            scene.truth,
+            scene.result,
+            overlaps.at_least(self.iou),
+            serial,
+            self.pairing,
+            keep=False,
+        )
+        is_kept = np.ones(len(scene.result), dtype=bool)
+        is_kept[matched[scene.distractor & (matched >= 0)]] = False
+        return scene.result.select(is_kept)
+
 
 def _hota_sums(
     truth: Boxes, result: Boxes, overlaps: Overlaps, serial: np.ndarray
@@ -485,19 +579,16 @@ def _hota_sums(
     sequence. The sums add up over sequences: ``tp`` counts matches, ``loca`` sums overlaps,
     ``assa`` sums TPA / (TPA + FNA + FPA), ``assre`` TPA / (TPA + FNA), ``asspr`` TPA / (TPA + FPA).
     """
-    # The pairs of a target and an identity whose boxes overlap: the pair of each overlap, and the
-    # boxes of the two in each pair.
-    box, row = overlaps.truth, overlaps.row
-    identities = int(result.code.max(initial=0)) + 1
-    key = truth.code[box] * identities + result.code[row]
-    distinct, pair = np.unique(key, return_inverse=True)
-    target_boxes = np.bincount(truth.code)[distinct // identities]
-    identity_boxes = np.bincount(result.code)[distinct % identities]
-    # The alignment of each pair, a soft Jaccard index of the two tracks: an overlap counts by its
+    pair, target_boxes, identity_boxes = _track_pairs(truth, result, overlaps)
+
+    # (pairs,): the alignment, a soft Jaccard index of the two tracks. An overlap counts by its
     # proportion of all overlaps of the two boxes.
-    of_both = np.bincount(box, overlaps.iou)[box] + np.bincount(row, overlaps.iou)[row]
-    in_common = np.bincount(pair, overlaps.iou / (of_both - overlaps.iou), len(target_boxes))
+    truth_overlap = np.bincount(overlaps.truth, overlaps.iou)[overlaps.truth]
+    result_overlap = np.bincount(overlaps.row, overlaps.iou)[overlaps.row]
+    proportion = overlaps.iou / (truth_overlap + result_overlap - overlaps.iou)
+    in_common = np.bincount(pair, proportion, len(target_boxes))
     alignment = in_common / (target_boxes + identity_boxes - in_common)
+
     aligned = replace(overlaps, iou=alignment[pair] * overlaps.iou)
     matched = match(truth, result, aligned, serial, "previous-frame", keep=False)
     is_match = matched[overlaps.truth] == overlaps.row
@@ -505,30 +596,53 @@ def _hota_sums(
     # (matches,): how many thresholds the overlap of each match passes.
     passed = np.searchsorted(THRESHOLDS * (1 - ROUNDING), iou, side="right")
     levels = len(THRESHOLDS) + 1
-    # (pairs with a match, thresholds): true positive associations.
-    pairs, pair_of_match = np.unique(pair[is_match], return_inverse=True)
-    tpa = _at_thresholds(
-        np.bincount(pair_of_match * levels + passed, minlength=len(pairs) * levels)
-    )
-    target_boxes = target_boxes[pairs, np.newaxis]
-    identity_boxes = identity_boxes[pairs, np.newaxis]
+
+    # (matched pairs, thresholds): the true positive associations, TPA, of a pair with a match.
+    matched_pairs, row_of_match = np.unique(pair[is_match], return_inverse=True)
+    matches_by_passed = np.zeros((len(matched_pairs), levels), dtype=np.int64)
+    np.add.at(matches_by_passed, (row_of_match, passed), 1)
+    tpa = _at_thresholds(matches_by_passed)
+    tpa_and_fna = target_boxes[matched_pairs, np.newaxis]
+    tpa_and_fpa = identity_boxes[matched_pairs, np.newaxis]
+    # Each of the TPA matches of a pair adds the quotient of the pair.
     return {
         "tp": tpa.sum(axis=0),
-        "assa": (tpa * (tpa / (target_boxes + identity_boxes - tpa))).sum(axis=0),
-        "assre": (tpa * (tpa / target_boxes)).sum(axis=0),
-        "asspr": (tpa * (tpa / identity_boxes)).sum(axis=0),
-        "loca": _at_thresholds(np.bincount(passed, iou, levels))[0],
+        "assa": (tpa * (tpa / (tpa_and_fna + tpa_and_fpa - tpa))).sum(axis=0),
+        "assre": (tpa * (tpa / tpa_and_fna)).sum(axis=0),
+        "asspr": (tpa * (tpa / tpa_and_fpa)).sum(axis=0),
+        "loca": _at_thresholds(np.bincount(passed, iou, levels)),
     }
 
 
-def _at_thresholds(by_passed: np.ndarray) -> np.ndarray:
-    """Return the sums over matches that pass each threshold, (rows, thresholds).
+def _track_pairs(
+    truth: Boxes, result: Boxes, overlaps: Overlaps
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the pairs of a target and an identity whose boxes overlap in any frame.
 
-    `by_passed`, flat, has for each row the sums over matches that pass exactly 0, 1, 2, ...
-    thresholds.
+    The pair of each overlap, int64 (overlaps,); the number of boxes of its target, in all frames,
+    and of its identity, int64 (pairs,).
     """
-    table = by_passed.reshape(-1, len(THRESHOLDS) + 1)[:, 1:]
-    return table[:, ::-1].cumsum(axis=1)[:, ::-1]
+    target = truth.code[overlaps.truth]
+    identity = result.code[overlaps.row]
+    # One number for each pair, its place in a table of all targets and identities: single numbers
+    # are sorted faster than pairs of them.
+    shape = int(truth.code.max(initial=0)) + 1, int(result.code.max(initial=0)) + 1
+    place = np.ravel_multi_index((target, identity), shape)
+    distinct_places, pair = np.unique(place, return_inverse=True)
+    pair_target, pair_identity = np.unravel_index(distinct_places, shape)
+    target_boxes = np.bincount(truth.code)[pair_target]
+    identity_boxes = np.bincount(result.code)[pair_identity]
+    return pair, target_boxes, identity_boxes
+
+
+def _at_thresholds(by_passed: np.ndarray) -> np.ndarray:
+    """Return the sums over matches that pass each threshold, (..., thresholds).
+
+    `by_passed` (..., thresholds + 1) has sums over matches that pass exactly 0, 1, 2, ...
+    thresholds. A threshold is passed by a match that passes as many, or more.
+    """
+    passes_any = by_passed[..., 1:]
+    return passes_any[..., ::-1].cumsum(axis=-1)[..., ::-1]
 
 
 #: The counts of a sequence, or their sums over sequences, by name; ``overlap`` is the sum of IoU
@@ -698,79 +812,48 @@ class Evaluated:
         sequences, messages = read_sequences(
             truths, results, frames, role, with_class=options.classes is not None
         )
-        present = set[int]().union(*(truth.category.tolist() for _, truth, *_ in sequences))
-        if missing := [x for x in options.classes or () if x not in present]:
-            present_classes = _listed_classes(present) or "no rows"
-            raise DataError(
-                f"`classes` has {missing[0]}, which no row of the ground truth has; "
-                f"its classes are: {present_classes}"
-            )
-        numbered = any((truth.category >= 1).any() for _, truth, *_ in sequences)
-        scenes, measured = list[Scene](), []
+        present = set[int]()
+        for _, truth, *_ in sequences:
+            present.update(truth.category.tolist())
+        _require_classes(options.classes, present)
+        numbered = max(present, default=0) >= 1
+
+        scenes = list[Scene]()
+        counts_of_scenes = list[Counts]()
+        sums_of_scenes = list[MatchSums]()
+        targets_of_scenes = list[Mapping[str, np.ndarray]]()
         for sequence in sequences:
             report(0, 0)
             scene = Scene(*sequence, options, numbered)
+            counts, sums, targets = options.measure(scene)
             scenes.append(scene)
-            measured.append(options.measure(scene))
-            counts, *_ = measured[-1]
-            if not counts["tp"] and len(scene.truth) and len(scene.result):
-                scene.notes.append(Message("no-matches", iou=options.iou))
-            messages += [x.concerning(*filter(None, [scene.name])) for x in scene.notes]
-        counts_of, sums_of, targets_of = zip(*measured, strict=True)
-        self.counts, self.sums = (
-            {name: np.array([x[name] for x in of]) for name in of[0]} for of in (counts_of, sums_of)
-        )
-        self.targets = {
-            name: np.concatenate([x[name] for x in targets_of]) for name in targets_of[0]
-        }
+            counts_of_scenes.append(counts)
+            sums_of_scenes.append(sums)
+            targets_of_scenes.append(targets)
+        self.counts = _joined_by_name(counts_of_scenes, np.array)
+        self.sums = _joined_by_name(sums_of_scenes, np.array)
+        self.targets = _joined_by_name(targets_of_scenes, np.concatenate)
 
-        by_class = options.ignored in DISTRACTORS
-        if (
-            by_class
-            and options.classes is None
-            and (class_0 := sum(int((x.category[~x.counted] == 0).sum()) for x in scenes))
-        ):
-            messages.append(Message("class-0-ignored", boxes=class_0))
-        if boxes := int(self.counts["ignored_truth_boxes"].sum()):
-            ignored_boxes = "distractors among them" if by_class else "them"
-            treatment = f"are removed ({int(self.counts['removed_result_boxes'].sum()):,})"
-            if options.ignored == "count":
-                treatment = "count as false positives"
-            about = {"which": ignored_boxes, "treatment": treatment}
-            messages.append(Message("ignored-boxes", boxes=boxes, **about))
+        self.names = [scene.name for scene in scenes]
+        videos = [_DETECTIONS.sub("", name) for name in self.names]
+        _, video = np.unique(videos, return_inverse=True)
+        #: The video of each sequence, int64 (sequences,), and the number of videos.
+        self.video = video.reshape(-1)
+        self.videos = int(self.video.max()) + 1
+
+        for scene, counts in zip(scenes, counts_of_scenes, strict=True):
+            messages += _messages_on_scene(scene, counts, options.iou)
+        messages += _messages_on_ignored(scenes, self.counts, options)
         frames_from = [scene.frames_from for scene in scenes]
-        if unknown := frames_from.count("rows"):
+        unknown = frames_from.count("rows")
+        if unknown:
             messages.append(Message("frames-not-given", unknown=unknown, sequences=len(scenes)))
         self.messages = messages
         #: The places where the numbers of frames are stated, in words.
         self.frames_from = [*dict.fromkeys(frames_from)]
-
-        # The classes, and the numbers of boxes with a digest of all rows, whatever their order.
-        evaluated = set[int]().union(*(x.category[x.counted].tolist() for x in scenes))
-        digest = hashlib.sha256()
-        for scene in scenes:
-            digest.update(f"{scene.name}||{scene.frames}".encode())
-            for boxes_of_side, ids in (
-                (scene.truth, scene.target_ids),
-                (scene.result, scene.identity_ids),
-            ):
-                for array in (ids[boxes_of_side.code], boxes_of_side.frame, boxes_of_side.box):
-                    digest.update(np.ascontiguousarray(array).tobytes())
-            digest.update(scene.counted.tobytes())
-        truth_boxes = sum(len(scene.truth) for scene in scenes)
-        result_boxes = sum(len(scene.result) for scene in scenes)
-        self.fingerprint = f"{truth_boxes} x {result_boxes} boxes {digest.hexdigest()[:16]}"
+        self.fingerprint = _fingerprint(scenes)
         #: Attributes on the classes of the ground truth.
-        self.classes: dict[str, str | int] = {
-            "classes_evaluated": _listed_classes(evaluated),
-            "classes_ignored": _listed_classes(present - evaluated),
-            "world_coordinates": sum(scene.world for scene in scenes),
-        }
-        self.names = [scene.name for scene in scenes]
-        videos = [_DETECTIONS.sub("", name) for name in self.names]
-        #: The video of each sequence, int64 (sequences,), and the number of videos.
-        self.video = np.unique(videos, return_inverse=True)[1].reshape(-1)
-        self.videos = int(self.video.max()) + 1
+        self.classes = _class_attrs(scenes, present)
 
     @cached_property
     def total(self) -> tuple[Counts, MatchSums]:
@@ -797,16 +880,18 @@ class Evaluated:
         videos after it. A difference, of the sum over all videos and the video, might not be
         exactly 0 if no other video has a match.
         """
-        without: list[dict[str, np.ndarray]] = [{}, {}]
-        for sums_without, of_sequences in zip(without, (self.counts, self.sums), strict=True):
-            for name, values in of_sequences.items():
-                # By video, with a 0 before the first and after the last.
-                by_video = np.zeros((self.videos + 2, *values.shape[1:]), dtype=values.dtype)
-                np.add.at(by_video, 1 + self.video, values)
-                before = np.cumsum(by_video, axis=0)[:-2]
-                after = np.cumsum(by_video[::-1], axis=0)[::-1][2:]
-                sums_without[name] = before + after
-        return values_of(*without)
+        counts = {name: self._without_each_video(count) for name, count in self.counts.items()}
+        sums = {name: self._without_each_video(values) for name, values in self.sums.items()}
+        return values_of(counts, sums)
+
+    def _without_each_video(self, values: np.ndarray) -> np.ndarray:
+        """Return the sums of values over sequences, (sequences, ...), as (videos, ...)."""
+        # By video, with a 0 before the first and after the last.
+        by_video = np.zeros((self.videos + 2, *values.shape[1:]), dtype=values.dtype)
+        np.add.at(by_video, 1 + self.video, values)
+        before = np.cumsum(by_video, axis=0)[:-2]
+        after = np.cumsum(by_video[::-1], axis=0)[::-1][2:]
+        return before + after
 
     def limits(self, name: str, confidence: float) -> tuple[float, float]:
         """Return the limits of a measure; NaN with fewer than `FEWEST_SEQUENCES` videos."""
@@ -838,6 +923,94 @@ class Evaluated:
                 Message("few-sequences", sequences=self.videos, needed=FEWEST_SEQUENCES)
             )
         return messages
+
+
+def _require_classes(classes: Sequence[int] | None, present: set[int]) -> None:
+    """Raise an error if a class to evaluate is not among those of the ground truth."""
+    if classes is None:
+        return
+    missing = [number for number in classes if number not in present]
+    if missing:
+        present_classes = _listed_classes(present) or "no rows"
+        raise DataError(
+            f"`classes` has {missing[0]}, which no row of the ground truth has; "
+            f"its classes are: {present_classes}"
+        )
+
+
+def _joined_by_name(
+    tables: Sequence[Mapping[str, Any]], join: Callable[[list[Any]], np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Join what the tables, one of each sequence, have under each of their common names."""
+    joined = {}
+    for name in tables[0]:
+        joined[name] = join([table[name] for table in tables])
+    return joined
+
+
+def _messages_on_scene(scene: Scene, counts: Counts, iou: float) -> list[Message]:
+    """Return the remarks on a sequence, with its name if it has one."""
+    messages = [*scene.notes]
+    if not counts["tp"] and len(scene.truth) and len(scene.result):
+        messages.append(Message("no-matches", iou=iou))
+    if not scene.name:
+        return messages
+    return [message.concerning(scene.name) for message in messages]
+
+
+def _messages_on_ignored(
+    scenes: Sequence[Scene], counts: Counts, options: TrackingOptions
+) -> list[Message]:
+    """Return messages on the ignored boxes of all sequences, and on those of class 0."""
+    messages = []
+    has_convention = options.ignored in DISTRACTORS
+    if has_convention and options.classes is None:
+        boxes_of_class_0 = 0
+        for scene in scenes:
+            ignored_classes = scene.category[~scene.counted]
+            boxes_of_class_0 += int((ignored_classes == 0).sum())
+        if boxes_of_class_0:
+            messages.append(Message("class-0-ignored", boxes=boxes_of_class_0))
+    ignored_boxes = int(counts["ignored_truth_boxes"].sum())
+    if ignored_boxes:
+        removed_boxes = int(counts["removed_result_boxes"].sum())
+        treatment = f"are removed ({removed_boxes:,})"
+        if options.ignored == "count":
+            treatment = "count as false positives"
+        which = "distractors among them" if has_convention else "them"
+        messages.append(
+            Message("ignored-boxes", boxes=ignored_boxes, which=which, treatment=treatment)
+        )
+    return messages
+
+
+def _fingerprint(scenes: Sequence[Scene]) -> str:
+    """Return the numbers of boxes, with a digest of all rows, whatever their order in files."""
+    digest = hashlib.sha256()
+    for scene in scenes:
+        digest.update(f"{scene.name}||{scene.frames}".encode())
+        for side, ids in (
+            (scene.truth, scene.target_ids),
+            (scene.result, scene.identity_ids),
+        ):
+            for array in (ids[side.code], side.frame, side.box):
+                digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(scene.counted.tobytes())
+    truth_boxes = sum(len(scene.truth) for scene in scenes)
+    result_boxes = sum(len(scene.result) for scene in scenes)
+    return f"{truth_boxes} x {result_boxes} boxes {digest.hexdigest()[:16]}"
+
+
+def _class_attrs(scenes: Sequence[Scene], present: set[int]) -> dict[str, str | int]:
+    """Return which of the classes that are present are evaluated, and which are ignored."""
+    evaluated = set[int]()
+    for scene in scenes:
+        evaluated.update(scene.category[scene.counted].tolist())
+    return {
+        "classes_evaluated": _listed_classes(evaluated),
+        "classes_ignored": _listed_classes(present - evaluated),
+        "world_coordinates": sum(scene.world for scene in scenes),
+    }
 
 
 #: The measures and counts of each sequence that short tables show.
