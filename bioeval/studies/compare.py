@@ -102,8 +102,8 @@ from bioeval.tasks.reid.candidates import (
     cameras_of,
     convention_of,
 )
-from bioeval.tasks.reid.counts import means_without_groups
 from bioeval.tasks.reid.intervals import QueryReplicates
+from bioeval.tasks.reid.measures import means_without_groups
 from bioeval.tasks.reid.reid import plan_reid, require_matches
 
 #: How conclusions are adjusted for the number of measures.

@@ -32,7 +32,7 @@ from bioeval.scores.sampled import is_symmetric
 from bioeval.tasks.card_scores import compared, galleries_of
 from bioeval.tasks.identification import SearchCounted
 from bioeval.tasks.options import EvaluationOptions
-from bioeval.tasks.reid.counts import ReidCounts
+from bioeval.tasks.reid.measures import ReidCounts
 from bioeval.tasks.reid.reid import plan_retrieval
 from bioeval.tasks.single_template_counts import SingleTemplateCounted
 from bioeval.tasks.verification_task import VerificationTask

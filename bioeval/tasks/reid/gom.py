@@ -41,7 +41,7 @@ from bioeval.tasks.reid.candidates import (
     kept_scores,
     with_options,
 )
-from bioeval.tasks.reid.counts import (
+from bioeval.tasks.reid.measures import (
     CMC_WORDS,
     ReidCounts,
     RetrievedSets,

@@ -41,7 +41,8 @@ from bioeval.showing.messages import sentence_about, warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import Candidates, Convention, Named, convention_of
-from bioeval.tasks.reid.counts import (
+from bioeval.tasks.reid.gom import plan_gom
+from bioeval.tasks.reid.measures import (
     NO_MATCH,
     RECALL_LEVELS,
     ReidCounts,
@@ -54,7 +55,6 @@ from bioeval.tasks.reid.counts import (
     ranks_of,
     without_match,
 )
-from bioeval.tasks.reid.gom import plan_gom
 
 TOP_K = {
     **entries(REID, "cmc", "cmc_count", *QUERY_MEANS, "precision_at_k"),

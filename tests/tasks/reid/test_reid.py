@@ -28,7 +28,7 @@ def code_path(request):
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "many":
             patch.setattr("bioeval.scores.blocks.LISTED", 0)
-            patch.setattr("bioeval.tasks.reid.counts.MOST_PLACES", 3)
+            patch.setattr("bioeval.tasks.reid.measures.MOST_PLACES", 3)
         yield
 
 

@@ -1,4 +1,4 @@
-"""Counts of re-identification over each query's candidates, and the means over the queries.
+"""Average precision, CMC, mINP and other measures of each query, and their means over the queries.
 
 A match has an `order` among the matches of its query, 1 for the nearest; `closer` non-matches are
 nearer and `tied` non-matches as near, of which `before` are listed before the match. A query has
