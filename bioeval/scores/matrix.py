@@ -1270,6 +1270,7 @@ def require_all_scores(scores: Any) -> None:
 
 def require_subjects(scores: Scores, input_name: str) -> None:
     """Raise :class:`ProtocolError` unless scores are a matrix of subjects, as a task needs."""
+    require_scores(scores)
     if scores.layout == "pairs":
         raise ProtocolError(
             f"{input_name} needs a matrix of scores with labels; these are fixed pairs, for "
