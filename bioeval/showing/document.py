@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -262,7 +263,9 @@ OF_RECORDS: Mapping[str, Callable[[xr.Dataset, Detail], Section]] = {
 
 
 #: Messages that stand below the table of their task: targets that the data do not support.
-SUPPORT = ("target-not-supported", "target-uncertain")
+_NOT_SUPPORTED = "target-not-supported"
+_UNCERTAIN = "target-uncertain"
+SUPPORT = (_NOT_SUPPORTED, _UNCERTAIN)
 
 #: A message that stands above the table of its task, whose numbers mislead without it.
 _CAUTION = "galleries-of-different-sizes"
@@ -276,9 +279,149 @@ _SHOWN_BY_TABLES = (*SUPPORT, _CAUTION, "limit-not-supported")
 #: Messages on numbers that a short view does not have, or on what its header says.
 _HIDDEN_IN_SHORT = ("not-all-ranks", *WITH_ITSELF)
 
+#: Evaluations, comparisons and threshold studies, whose short view has one line for each note.
+_EVALUATED = {
+    *("verification", "open-set", "closed-set", "reid", "gom"),
+    *("comparison", THRESHOLD_STUDY),
+}
+
+
+def section_of(
+    nodes: Sequence[Node],
+    detail: Detail = "all",
+    lines: Sequence[Text] = (),
+    *,
+    on_screen: bool = False,
+) -> Section:
+    """Return the document of results: header, answers, the tables of tasks, notes and messages.
+
+    Further `lines` stand below. A short view of an evaluation `on_screen` has a line for each note.
+    """
+    nodes = distinct_nodes(nodes)
+    whole_of = {node.name: _whole_of(node, nodes) for node in nodes}
+    wholes = [node for node in nodes if whole_of[node.name] is node]
+    has_several_systems = len({(x.system, x.condition) for x in nodes}) > 1
+    types = {x.result_type for x in wholes}
+    is_short = on_screen and detail == "brief" and types <= _EVALUATED
+
+    # The numbers of each task. With several tasks, a short view has fewer numbers of each.
+    nodes_by_task: dict[str, list[Node]] = {}
+    for node in nodes:
+        is_part = whole_of[node.name] is not node
+        if detail != "brief" or not is_part or node.dataset.attrs.get("detail") != "verbose":
+            nodes_by_task.setdefault(node.task, []).append(node)
+    is_dense = is_short and len(nodes_by_task) > 1
+    tasks = [_results_in_view(x, detail, is_dense) for x in nodes_by_task.values()]
+
+    # What the results say of themselves.
+    messages = _messages_with_systems(nodes, whole_of, tasks, has_several_systems)
+    alarms = [x for x in messages if x.code in KIND_DOUBTS]
+    answers = [x for x in messages if x.code in ANSWERS]
+    remarks = _remarks_among(messages, answers)
+
+    # The tables. A rule or a note that several tasks have stands with the first of them.
+    rows: list[Row] = []
+    tables: list[Section] = []
+    texts_above: list[Text] = []
+    texts_left_out: list[Text] = []
+    for task in tasks:
+        section, texts, left_out = _tables_of_task(task, has_several_systems, is_short, texts_above)
+        rows += task.rows
+        tables.append(section)
+        texts_above += texts
+        texts_left_out += [x for x in left_out if x not in texts_left_out]
+    if is_short and not has_several_systems:
+        if types == {THRESHOLD_STUDY}:
+            tables = _with_title_of_study(tables)
+        tables = _below_each_other(tables)
+
+    # The notes below the tables; in short, most remarks are notes of one line.
+    changes = chain.from_iterable(node.changes for node in nodes)
+    notes: list[Text] = list(dict.fromkeys(changes))
+    notes += _advice_on_thresholds(nodes, tasks, is_short)
+    notes += notes_of(rows, tables, is_short)
+    number_left_out = len(texts_left_out)
+    if is_short:
+        facts = [x for x in remarks if not isinstance(SENTENCES[x.code], Doubt)]
+        facts_shown = [x for x in facts if x.code not in _HIDDEN_IN_SHORT]
+        remarks = [x for x in remarks if x not in facts]
+        if not has_several_systems:  # the tasks of a fact do not matter in short
+            facts_shown = [Message(x.code, **x.arguments) for x in facts_shown]
+        notes += map(finding_of, facts_shown)
+        number_left_out += len(facts) - len(facts_shown)
+
+    blocks: list[Block] = [Messages([alarm], alarm=True) for alarm in alarms]
+    blocks.append(header_of(nodes, is_short))
+    for answer in answers:
+        of_some = say("{about:names}: {answer}", about=answer.about, answer=answer)
+        blocks.append(Paragraph(of_some if answer.about else answer, "answer"))
+    blocks += (Paragraph(text, "answer") for text in _uses_of_thresholds(nodes, is_short))
+    blocks += tables
+    if detail != "brief":
+        blocks.append(_legend_of(tasks))
+    blocks.append(Section("remarks", "", [Paragraph(x, "note") for x in notes]))
+    blocks.append(Messages(remarks))
+    blocks += map(Paragraph, lines)
+    if is_short:
+        rows_left_out = sum(task.rows_left_out for task in tasks)
+        blocks.append(_way_to_full_view(rows_left_out, number_left_out))
+    rates_of = {x.rates_of for x in tasks if whole_of[x.nodes[0].name] is x.nodes[0]}
+    return Section("results", "", blocks, task=rates_of.pop() if len(rates_of) == 1 else "")
+
+
+def table_of_measures(nodes: Sequence[Node], measures: Sequence[str]) -> Section:
+    """Return a table of each task with a row for each system, and a column for each measure.
+
+    Raise :class:`DataError` for measures that the results lack.
+    """
+    nodes = distinct_nodes(nodes)
+    all_rows = chain.from_iterable(_rows_of_node(node, data=True) for node in nodes)
+    known = [row for row in all_rows if row.statistic in STATISTICS_IN_ROWS]
+    wanted: list[Row] = []  # in the order of the measures
+    at_named_points = set[int]()  # the identity of their rows
+    for measure in measures:
+        rows_of_measure = _rows_of_measure(known, measure)
+        wanted += rows_of_measure
+        if "=" in measure:
+            at_named_points.update(map(id, rows_of_measure))
+
+    sections: list[Section] = []
+    for path in dict.fromkeys(node.task for node in nodes):
+        wanted_of_task = [row for row in wanted if row.node.task == path]
+        if not wanted_of_task:
+            continue
+        # A number that was named with its point is shown even if the data do not support it.
+        rows = [x for x in wanted_of_task if _has_support(x) or id(x) in at_named_points]
+        task = _TaskResults([x for x in nodes if x.task == path], rows, True)
+        is_supported = all(row.supported is not False for row in wanted_of_task)
+        notes = [] if is_supported else task.texts(_support_notes)
+        id_of_table = path.replace("/", "_")
+        blocks: list[Block] = [Paragraph(note, "note") for note in notes]
+        if rows:
+            table = systems_in_rows(rows, id_of_table)
+            blocks = [replace(table, title=task.title, notes=notes)]
+        sections.append(Section(id_of_table, "", blocks, task=task.rates_of))
+    notes_below = [Paragraph(note, "note") for note in notes_of(wanted, sections)]
+    return Section("systems", "", [*sections, *notes_below])
+
+
+def _rows_of_measure(rows: Sequence[Row], text: str) -> list[Row]:
+    """Return the rows of the measure that a text names; raise DataError if there is none."""
+    found: list[Row] = []
+    with contextlib.suppress(ValueError):  # a text of another form names no measure
+        measure = Measure.parse(text)
+        found = [row for row in rows if measure.matches(row)]
+    if not found:
+        known = dict.fromkeys(row.measure for row in rows)
+        raise DataError(bad_choice("measures", text, known))
+    return found
+
+
+# The numbers of a task, and which of them a view has.
+
 
 @dataclass(frozen=True)
-class _Task:
+class _TaskResults:
     """The results of a task, of one system or several, with the rows that are shown."""
 
     nodes: Sequence[Node]
@@ -303,214 +446,98 @@ class _Task:
         return joined_texts({x.name_of_system(): texts_of(x.dataset) for x in self.nodes})
 
 
-#: Evaluations, comparisons and threshold studies, whose short view has one line for each note.
-_EVALUATED = {
-    *("verification", "open-set", "closed-set", "reid", "gom"),
-    *("comparison", THRESHOLD_STUDY),
-}
+def _whole_of(node: Node, nodes: Sequence[Node]) -> Node:
+    """Return the study that a result is a part of, or the result itself."""
+    studies = (x for x in nodes if node.name.startswith(f"{x.name}/"))
+    return next(studies, node)
 
 
-def section_of(
-    nodes: Sequence[Node],
-    detail: Detail = "all",
-    lines: Sequence[Text] = (),
-    *,
-    on_screen: bool = False,
-) -> Section:
-    """Return the document of results: header, answers, the tables of tasks, notes and messages.
-
-    Further `lines` stand below. A short view of an evaluation `on_screen` has a line for each note.
-    """
-    nodes = distinct_nodes(nodes)
-    several = len({(x.system, x.condition) for x in nodes}) > 1
-    whole_of = {}  # the study that a result is a part of, or the result itself
-    for node in nodes:
-        studies = (x for x in nodes if node.name.startswith(f"{x.name}/"))
-        whole_of[node.name] = next(studies, node)
-    by_task: dict[str, list[Node]] = {}
-    for node in nodes:
-        is_part = whole_of[node.name] is not node
-        if detail != "brief" or not is_part or node.dataset.attrs.get("detail") != "verbose":
-            by_task.setdefault(node.task, []).append(node)
-    types = {x.result_type for x in whole_of.values()}
-    is_short = on_screen and detail == "brief" and types <= _EVALUATED
-    is_dense = is_short and len(by_task) > 1
-    tasks = [_task(of_task, detail, is_dense) for of_task in by_task.values()]
-    undefined = {node.name for task in tasks if not task.is_defined for node in task.nodes}
-    # The messages of results, each once and with the names of its systems or tasks.
-    names_of: dict[Message, dict[str, None]] = {}
-    for node in nodes:
-        for message in messages_of(node.dataset.attrs):
-            names_of.setdefault(message, {})[whole_of[node.name].name] = None
-    wholes = [x for x in nodes if whole_of[x.name] is x]
-    alarms: list[Block] = []
-    answers: list[Message] = []
-    others: list[Message] = []
-    for message, names in names_of.items():
-        if {*names} <= undefined and len(names) < len(wholes):
-            continue
-        message = _about(message, names, wholes, several)
-        if message.code in KIND_DOUBTS:
-            alarms.append(Messages([message], alarm=True))
-        elif message.code in ANSWERS:
-            answers.append(message)
-        elif message.code not in _SHOWN_BY_TABLES:
-            others.append(message)
-    in_answers = [argument for answer in answers for argument in answer.arguments.values()]
-    others = sorted((x for x in others if x not in in_answers), key=lambda x: bool(x.about))
-
-    texts_above: list[Text] = []
-    hidden: list[Text] = []  # what the short view of an evaluation leaves out
-    sections = [_section(x, several, texts_above, hidden if is_short else None) for x in tasks]
-    if is_short and not several:
-        if types == {THRESHOLD_STUDY} and not sections[0].blocks and len(sections) > 1:
-            # The answers have the numbers of a study: its title stands above the table of its part.
-            (whole, part, *further) = sections
-            tables = [replace(x, title=whole.title) for x in part.blocks if isinstance(x, Table)]
-            sections = [replace(part, blocks=tables), *further] if tables else sections
-        sections = _below_each_other(sections)
-    notes: list[Text] = [*dict.fromkeys(text for node in nodes for text in node.changes)]
-    with_thresholds = {"verification", "open-set"}
-    number = sum(x.is_defined and x.nodes[0].result_type in with_thresholds for x in tasks)
-    if number and nodes[0].result_type in with_thresholds:
-        for_task = " for the task in use" if number > 1 else ""
-        in_full = (
-            "Do not install a threshold of this evaluation: be.study_threshold (bioeval threshold) "
-            f"chooses one{for_task}."
-        )
-        in_short = "Choose a threshold to install by be.study_threshold (bioeval threshold)."
-        notes.append(in_short if is_short else in_full)
-    notes += notes_of([row for task in tasks for row in task.rows], sections, is_short)
-    blocks = [*alarms, header_of(nodes, is_short)]
-    for answer in answers:
-        of_some = say("{about:names}: {answer}", about=answer.about, answer=answer)
-        blocks.append(Paragraph(of_some if answer.about else answer, "answer"))
-    chosen = [x for x in nodes if _WITH_THRESHOLD & {m.code for m in messages_of(x.dataset.attrs)}]
-    uses = {x.name_of_system(): [use_of_threshold(x.dataset.attrs, is_short)] for x in chosen}
-    blocks += (Paragraph(text, "answer") for text in joined_texts(uses))
-    blocks += sections
-    if detail != "brief":
-        labels: dict[str, Phrase] = {}
-        for task in tasks:
-            for row in task.rows:
-                text = str(row.about.get("long_name", ""))
-                label = label_of_measure(row)
-                if text and text != label.template and row.statistic in ("", "mean"):
-                    labels.setdefault(text, replace(label, task=label.task or task.rates_of))
-        blocks.append(
-            Legend(
-                [(label, say(template_of(text), task=label.task)) for text, label in labels.items()]
-            )
-        )
-    if is_short:
-        facts = [x for x in others if not isinstance(SENTENCES[x.code], Doubt)]
-        others = [x for x in others if x not in facts]
-        if not several:
-            facts = [Message(x.code, **x.arguments) for x in facts]
-        notes += [finding_of(x) for x in facts if x.code not in _HIDDEN_IN_SHORT]
-        hidden += [x for x in facts if x.code in _HIDDEN_IN_SHORT]
-    blocks.append(Section("remarks", "", [Paragraph(x, "note") for x in notes]))
-    blocks += [Messages(others), *map(Paragraph, lines)]
-    if is_short:
-        amounts = {"rows": sum(task.rows_left_out for task in tasks), "notes": len(hidden)}
-        more = Enumeration([Count(n, noun=nouns) for nouns, n in amounts.items() if n])
-        text = (
-            "In full, with {more} more: `verbose=True`" if more.texts else "In full: `verbose=True`"
-        )
-        blocks.append(Paragraph(say(text, more=more), "note"))
-    of_wholes = {x.rates_of for x in tasks if whole_of[x.nodes[0].name] is x.nodes[0]}
-    return Section("results", "", blocks, task=of_wholes.pop() if len(of_wholes) == 1 else "")
-
-
-def table_of_measures(nodes: Sequence[Node], measures: Sequence[str]) -> Section:
-    """Return a table of each task with a row for each system, and a column for each measure.
-
-    Raise :class:`DataError` for measures that the results lack.
-    """
-    nodes = distinct_nodes(nodes)
-    rows = [row for node in nodes for row in _rows(node, data=True)]
-    rows = [row for row in rows if row.statistic in STATISTICS_IN_ROWS]
-    chosen: list[Row] = []  # in the order of the measures
-    named = set[int]()  # a target that was named is shown in any case
-    for text in measures:
-        of_measure: list[Row] = []
-        with contextlib.suppress(ValueError):
-            of_measure = [*filter(Measure.parse(text).matches, rows)]
-        if not of_measure:
-            raise DataError(bad_choice("measures", text, dict.fromkeys(x.measure for x in rows)))
-        chosen += of_measure
-        named |= {id(row) for row in of_measure if "=" in text}
-    sections: list[Section] = []
-    for path in dict.fromkeys(node.task for node in nodes):
-        of_measures = [row for row in chosen if row.node.task == path]
-        if not of_measures:
-            continue
-        shown = [x for x in of_measures if x.supported is not False or x.is_asked or id(x) in named]
-        task = _Task([node for node in nodes if node.task == path], shown, True)
-        is_supported = all(row.supported is not False for row in of_measures)
-        support = [] if is_supported else task.texts(_support)
-        id_of_table = path.replace("/", "_")
-        blocks: list[Block] = [Paragraph(x, "note") for x in support]
-        if shown:
-            blocks = [replace(systems_in_rows(shown, id_of_table), title=task.title, notes=support)]
-        sections.append(Section(id_of_table, "", blocks, task=task.rates_of))
-    notes = [Paragraph(x, "note") for x in notes_of(chosen, sections)]
-    return Section("systems", "", [*sections, *notes])
-
-
-def _task(nodes: Sequence[Node], detail: Detail, is_dense: bool) -> _Task:
+def _results_in_view(nodes: Sequence[Node], detail: Detail, is_dense: bool) -> _TaskResults:
     """Return the results of a task with the rows of a view; no other place leaves out numbers.
 
     A dense view has the strictest of the usual FAR targets that the data support, and rank 1.
     """
-    rows = [row for node in nodes for row in _rows(node)]
+    rows = list(chain.from_iterable(_rows_of_node(node) for node in nodes))
     if not rows:  # selected variables, or changed records, of which tables show none by default
-        rows = [row for node in nodes for row in _rows(node, data=True)]
-    is_defined = any(row.is_defined for row in rows)
-    number_defined = sum(row.is_defined and row.statistic in ("", "mean") for row in rows)
+        rows = list(chain.from_iterable(_rows_of_node(node, data=True) for node in nodes))
+    shown = rows
     if detail != "all":
-        rows = [row for row in rows if row.supported is not False or row.is_asked]
+        shown = [row for row in shown if _has_support(row)]
     if detail == "brief":
-        in_answers = {  # results whose answer has their threshold
-            x.name
-            for x in nodes
-            for message in messages_of(x.dataset.attrs)
-            if message.code in ANSWERS and "threshold" in message.arguments
-        }
-        brief = [
-            row
-            for row in rows
-            if row.is_brief and not (row.name == "threshold" and row.node.name in in_answers)
-        ]
-        rows = brief or [row for row in rows if row.about.get("detail") == "data"]
-    systems = {row.system for row in rows}
-    if detail == "brief" and len(systems) > FEW:  # their letters say which pairs differ
-        rows = [row for row in rows if not row.other_system]
+        shown = _brief_rows(shown, nodes)
     if is_dense:
-        # The strictest of the FAR targets with enough people and attempts, NaN without one; a
-        # target with 30 expected errors comes before one that is uncertain.
-        targets: dict[str, float] = {}
-        for node in nodes:
-            lacking_for: dict[str, set[float]] = {code: set() for code in SUPPORT}
-            for message in messages_of(node.dataset.attrs):
-                if message.code in SUPPORT and message.arguments["chosen"] == "far":
-                    lacking_for[message.code].update(message.arguments["targets"])
-            known = node.dataset.variables.get("far_target")
-            supported = {*([] if known is None else known.values.tolist())}
-            supported -= lacking_for[SUPPORT[0]]
-            usual = supported - lacking_for[SUPPORT[1]] or supported
-            targets[node.name] = min(usual, default=math.nan)
-        rows = [
-            row
-            for row in rows
-            if (row.at != "far_target" or row.is_asked or row.point == targets[row.node.name])
-            and (row.name != "cms" or row.places.get("rank") not in RANKS[1:])
-        ]
-    shown = sum(row.is_defined and row.statistic in ("", "mean") for row in rows)
-    return _Task(nodes, rows, is_defined, number_defined - shown)
+        shown = _dense_rows(shown, nodes)
+    is_defined = any(row.is_defined for row in rows)
+    rows_left_out = _number_of_values(rows) - _number_of_values(shown)
+    return _TaskResults(nodes, shown, is_defined, rows_left_out)
 
 
-def _rows(node: Node, *, data: bool = False) -> Iterator[Row]:
+def _has_support(row: Row) -> bool:
+    """Whether the data support a number, or it was asked for and is shown with a mark."""
+    return row.supported is not False or row.is_asked
+
+
+def _number_of_values(rows: Iterable[Row]) -> int:
+    """Return the number of defined values; standard deviations and the like are not counted."""
+    return sum(row.is_defined and row.statistic in ("", "mean") for row in rows)
+
+
+def _brief_rows(rows: Sequence[Row], nodes: Sequence[Node]) -> list[Row]:
+    """Return the rows of a brief view; those of detail ``data`` where there would be no other."""
+    in_answers = {node.name for node in nodes if _has_threshold_in_answer(node.dataset)}
+    brief: list[Row] = []
+    for row in rows:
+        is_in_answer = row.name == "threshold" and row.node.name in in_answers
+        if row.is_brief and not is_in_answer:
+            brief.append(row)
+    if not brief:
+        brief = [row for row in rows if row.about.get("detail") == "data"]
+    # The letters of more systems say which pairs differ, so their differences are left out.
+    if len({row.system for row in brief}) > FEW:
+        return [row for row in brief if not row.other_system]
+    return brief
+
+
+def _has_threshold_in_answer(dataset: xr.Dataset) -> bool:
+    answers = [x for x in messages_of(dataset.attrs) if x.code in ANSWERS]
+    return any("threshold" in answer.arguments for answer in answers)
+
+
+def _dense_rows(rows: Sequence[Row], nodes: Sequence[Node]) -> list[Row]:
+    """Return the rows at one FAR target for each result, at the targets asked for, and at rank 1.
+
+    Rows without a target or a rank are kept.
+    """
+    target_of = {node.name: _strictest_target(node.dataset) for node in nodes}
+    dense: list[Row] = []
+    for row in rows:
+        is_at_target = row.at != "far_target" or row.point == target_of[row.node.name]
+        is_at_later_rank = row.name == "cms" and row.places.get("rank") in RANKS[1:]
+        if (is_at_target or row.is_asked) and not is_at_later_rank:
+            dense.append(row)
+    return dense
+
+
+def _strictest_target(dataset: xr.Dataset) -> float:
+    """Return the strictest FAR target with enough people and attempts; NaN without one.
+
+    A target with 30 expected errors comes before one that is uncertain.
+    """
+    if "far_target" not in dataset.variables:
+        return math.nan
+    without_support: set[float] = set()
+    uncertain: set[float] = set()
+    for message in messages_of(dataset.attrs):
+        if message.code not in SUPPORT or message.arguments["chosen"] != "far":
+            continue
+        targets = without_support if message.code == _NOT_SUPPORTED else uncertain
+        targets.update(message.arguments["targets"])
+    supported = set(dataset.variables["far_target"].values.tolist()) - without_support
+    certain = supported - uncertain
+    return min(certain or supported, default=math.nan)
+
+
+def _rows_of_node(node: Node, *, data: bool = False) -> Iterator[Row]:
     """Yield the numbers of a result; over folds and partitions, the statistics that are shown."""
     over = [dim for dim in OVER if dim in node.dataset.dims]
     if not over:
@@ -528,67 +555,231 @@ def _rows(node: Node, *, data: bool = False) -> Iterator[Row]:
     yield from (row for row in rows if row.statistic in shown)
 
 
-def _section(
-    task: _Task, several: bool, texts_above: list[Text], hidden: list[Text] | None
-) -> Section:
-    """Return the tables of a task; omit the texts in `texts_above`, and add new texts there.
+def _messages_with_systems(
+    nodes: Sequence[Node],
+    whole_of: Mapping[str, Node],
+    tasks: Iterable[_TaskResults],
+    has_several_systems: bool,
+) -> list[Message]:
+    """Return the messages of results, each once, with the systems or tasks that it is about.
 
-    The short view of an evaluation has the texts that say what is unusual, and adds the others to
-    `hidden`, which is None in other views.
+    A message of tasks without a defined number is left out: their section says why.
     """
-    is_short = hidden is not None
-    node = task.nodes[0]
-    id = node.task.replace("/", "_")
-    title: Text = task.title
-    if several and len(task.nodes) == 1:
-        names = filter(None, (node.system, node.condition))
-        title = say("{system}: {title}", system=Label(", ".join(names)), title=node.title)
+    undefined: set[str] = set()
+    for task in tasks:
+        if not task.is_defined:
+            undefined.update(node.name for node in task.nodes)
+    names_of: dict[Message, set[str]] = {}
+    for node in nodes:
+        for message in messages_of(node.dataset.attrs):
+            names_of.setdefault(message, set()).add(whole_of[node.name].name)
+    wholes = [node for node in nodes if whole_of[node.name] is node]
+    messages: list[Message] = []
+    for message, names in names_of.items():
+        is_of_all = len(names) >= len(wholes)
+        if is_of_all or not names <= undefined:
+            messages.append(_with_systems(message, names, wholes, has_several_systems))
+    return messages
+
+
+def _with_systems(
+    message: Message, names: set[str], nodes: Sequence[Node], has_several_systems: bool
+) -> Message:
+    """Return a message of the results with some `names` with its systems, or else its tasks.
+
+    A message of all results has none, except an answer where there are several systems.
+    """
+    nodes_of_message = [x for x in nodes if x.name in names]
+    is_answer_of_systems = has_several_systems and message.code in ANSWERS
+    if len(nodes_of_message) == len(nodes) and not is_answer_of_systems:
+        return message
+    if not has_several_systems:
+        return message.concerning(*(_capitalised(node.title) for node in nodes_of_message))
+    about: list[str] = []
+    for system in dict.fromkeys(x.name_of_system() for x in nodes_of_message):
+        titles = [x.title for x in nodes_of_message if x.name_of_system() == system]
+        number_of_tasks = sum(x.name_of_system() == system for x in nodes)
+        if len(titles) == number_of_tasks:
+            about.append(system)
+        else:
+            about += (f"{system}: {title}" for title in titles)
+    return message.concerning(*about)
+
+
+def _capitalised(title: str) -> str:
+    return f"{title[0].upper()}{title[1:]}"
+
+
+def _remarks_among(messages: Iterable[Message], answers: Sequence[Message]) -> list[Message]:
+    """Return the messages that stand below the tables: first those that are about all results.
+
+    Alarms, answers, what an answer cites, and what tables show by themselves have other places.
+    """
+    elsewhere = {*KIND_DOUBTS, *ANSWERS, *_SHOWN_BY_TABLES}
+    cited: list[Any] = []
+    for answer in answers:
+        cited += answer.arguments.values()
+    remarks = [x for x in messages if x.code not in elsewhere and x not in cited]
+    return sorted(remarks, key=lambda message: bool(message.about))
+
+
+def _uses_of_thresholds(nodes: Iterable[Node], is_short: bool) -> list[Text]:
+    """Return for which attempts the thresholds are that answers name."""
+    uses: dict[str, list[Text]] = {}
+    for node in nodes:
+        attrs = node.dataset.attrs
+        codes = {message.code for message in messages_of(attrs)}
+        if not _WITH_THRESHOLD.isdisjoint(codes):
+            uses[node.name_of_system()] = [use_of_threshold(attrs, is_short)]
+    return joined_texts(uses)
+
+
+def _advice_on_thresholds(
+    nodes: Sequence[Node], tasks: Iterable[_TaskResults], is_short: bool
+) -> list[Text]:
+    """Return where to get a threshold to install; nothing where the first task has none."""
+    with_thresholds = {"verification", "open-set"}
+    types = [task.nodes[0].result_type for task in tasks if task.is_defined]
+    number = sum(result_type in with_thresholds for result_type in types)
+    if not number or nodes[0].result_type not in with_thresholds:
+        return []
+    if is_short:
+        return ["Choose a threshold to install by be.study_threshold (bioeval threshold)."]
+    for_task = " for the task in use" if number > 1 else ""
+    return [
+        "Do not install a threshold of this evaluation: be.study_threshold (bioeval threshold) "
+        f"chooses one{for_task}."
+    ]
+
+
+def _legend_of(tasks: Iterable[_TaskResults]) -> Legend:
+    """Return the labels of measures with their long names, each long name once."""
+    labels: dict[str, Phrase] = {}
+    for task in tasks:
+        for row in task.rows:
+            long_name = str(row.about.get("long_name", ""))
+            label = label_of_measure(row)
+            is_explained = long_name not in ("", label.template)
+            if is_explained and row.statistic in ("", "mean"):
+                labels.setdefault(long_name, replace(label, task=label.task or task.rates_of))
+    explanations = [
+        (label, say(template_of(long_name), task=label.task)) for long_name, label in labels.items()
+    ]
+    return Legend(explanations)
+
+
+def _way_to_full_view(rows_left_out: int, notes_left_out: int) -> Paragraph:
+    amounts = {"rows": rows_left_out, "notes": notes_left_out}
+    more = Enumeration([Count(n, noun=nouns) for nouns, n in amounts.items() if n])
+    with_more = ", with {more} more" if more.texts else ""
+    return Paragraph(say(f"In full{with_more}: `verbose=True`", more=more), "note")
+
+
+def _tables_of_task(
+    task: _TaskResults, has_several_systems: bool, is_short: bool, texts_above: Sequence[Text]
+) -> tuple[Section, list[Text], list[Text]]:
+    """Return the tables of a task without the rules and notes in `texts_above`.
+
+    In short, there are the rules that are unusual, and a line for each note. Second are the rules
+    and notes that tables below need not repeat, and third those that a short view leaves out.
+    """
+    title = _title_in_document(task, has_several_systems)
     if not task.is_defined:
-        why = " and ".join(lacking(node.dataset))
-        variables = node.dataset.data_vars.values()
-        if not why and variables and all({*CURVES} & {*x.dims} for x in variables):
-            why = "no single numbers; be.to_frame(..., curves=True) has the points of curves"
-        text = "{title}: no results ({why})" if why else "{title}: no results"
-        return Section(id, say(text, title=title, why=why), (), task=task.rates_of)
+        return _section_without_numbers(task, title), [], []
+
+    # The rules and notes of this view.
+    rules = [x for x in task.texts(rules_of) if x not in texts_above]
+    rules_shown = rules
+    notes_on_support = task.texts(_support_notes)
+    cautions = task.texts(lambda ds: [x for x in messages_of(ds.attrs) if x.code == _CAUTION])
+    texts_left_out: list[Text] = []
+    if is_short:
+        unusual = task.texts(unusual_rules_of)
+        rules_shown = [x for x in rules if x in unusual]
+        texts_left_out = [x for x in (*rules, *notes_on_support) if x not in unusual]
+        notes_on_support = task.texts(partial(_short_support_notes, rows=task.rows))
+        cautions = [finding_of(x) for x in cautions if isinstance(x, Message)]
+    texts_above = [*texts_above, *rules]
+    all_notes = [*_reasons_of_undefined(task.rows), *notes_on_support]
+    notes = [x for x in all_notes if x not in texts_above]
+    texts = [*rules, *notes]
+    stand_above = any(x in texts_above for x in notes_on_support)
+    if stand_above and not is_short:
+        notes.append("the notes above on people and targets hold for this table, too")
+
+    # One sample size is part of the title; those of several systems stand below it.
     details = task.texts(lambda dataset: [sample_size(dataset, is_short=is_short)])
     if len(details) == 1:
-        title = say("{title}: {size}", title=title, size=details.pop())
-    cautions = task.texts(lambda ds: [x for x in messages_of(ds.attrs) if x.code == _CAUTION])
-    support = task.texts(_support)
-    rules = [x for x in task.texts(rules_of) if x not in texts_above]
-    texts_above += rules
-    if hidden is not None:
-        unusual = task.texts(unusual_rules_of)
-        hidden += [x for x in (*rules, *support) if x not in (*unusual, *hidden)]
-        rules = [x for x in rules if x in unusual]
-        cautions = [finding_of(x) for x in cautions if isinstance(x, Message)]
-        support = task.texts(lambda dataset: _support_in_short(dataset, task.rows))
-    plain_rules = "; ".join(x for x in rules if isinstance(x, str))  # all rules in one line
-    details += [*filter(None, [plain_rules]), *(x for x in rules if not isinstance(x, str))]
+        title = say("{title}: {size}", title=title, size=details[0])
+        details = []
+    plain_rules = [x for x in rules_shown if isinstance(x, str)]
+    if plain_rules:
+        details.append("; ".join(plain_rules))
+    details += (x for x in rules_shown if not isinstance(x, str))
     details += cautions
-    stands_above = any(x in texts_above for x in support)
-    # The reasons why numbers are not defined; of several, with the measures. Classes without
-    # attempts are the reason of all undefined numbers of their result.
-    labels: dict[str, list[Text]] = {}
-    for row in task.rows:
-        if not row.is_defined and not row.statistic:
-            classes = " and ".join(lacking(row.node.dataset))
-            if why := classes or str(row.about.get("undefined", "")):
-                labels.setdefault(why, []).append(label_of(row))
-    text = "n/a: {why}" if len(labels) == 1 else "n/a, {labels}: {why}"
-    reasons = [say(text, labels=Enumeration(x), why=say(why)) for why, x in labels.items()]
-    notes = [x for x in (*reasons, *support) if x not in texts_above]
-    texts_above += notes
-    if stands_above and not is_short:
-        notes.append("the notes above on people and targets hold for this table, too")
+
+    id = task.nodes[0].task.replace("/", "_")
     tables = list(tables_of(task.rows, id))
     if not tables:
-        return Section(id, title, [Paragraph(x, "note") for x in notes], task=task.rates_of)
+        blocks = [Paragraph(note, "note") for note in notes]
+        return Section(id, title, blocks, task=task.rates_of), texts, texts_left_out
     if tables[0].title:
         title = say("{whole}: {table}", whole=title, table=tables[0].title)
     tables[0] = replace(tables[0], title=title, details=details)
     tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *notes])
-    return Section(id, "", tables, task=task.rates_of)
+    return Section(id, "", tables, task=task.rates_of), texts, texts_left_out
+
+
+def _title_in_document(task: _TaskResults, has_several_systems: bool) -> Text:
+    """Return the title of a task; of one among several systems, with the name of the system."""
+    if not has_several_systems or len(task.nodes) > 1:
+        return task.title
+    node = task.nodes[0]
+    names = [name for name in (node.system, node.condition) if name]
+    return say("{system}: {title}", system=Label(", ".join(names)), title=node.title)
+
+
+def _section_without_numbers(task: _TaskResults, title: Text) -> Section:
+    """Return a section that says why a task has no defined number, if this is known."""
+    node = task.nodes[0]
+    why = " and ".join(lacking(node.dataset))
+    variables = node.dataset.data_vars.values()
+    if not why and variables and all(not {*CURVES}.isdisjoint(x.dims) for x in variables):
+        why = "no single numbers; be.to_frame(..., curves=True) has the points of curves"
+    text = "{title}: no results ({why})" if why else "{title}: no results"
+    id = node.task.replace("/", "_")
+    return Section(id, say(text, title=title, why=why), (), task=task.rates_of)
+
+
+def _reasons_of_undefined(rows: Iterable[Row]) -> list[Text]:
+    """Return the reasons why numbers are not defined; of several, each with its measures.
+
+    Classes without attempts are the reason of all undefined numbers of their result.
+    """
+    labels_of: dict[str, list[Text]] = {}
+    for row in rows:
+        if row.is_defined or row.statistic:
+            continue
+        classes = " and ".join(lacking(row.node.dataset))
+        why = classes or str(row.about.get("undefined", ""))
+        if why:
+            labels_of.setdefault(why, []).append(label_of(row))
+    text = "n/a: {why}" if len(labels_of) == 1 else "n/a, {labels}: {why}"
+    return [
+        say(text, labels=Enumeration(labels), why=say(why)) for why, labels in labels_of.items()
+    ]
+
+
+def _with_title_of_study(sections: list[Section]) -> list[Section]:
+    """Return the sections of a threshold study, whose first one may have a title alone.
+
+    The answers have the numbers of the study then: its title stands above the table of its part.
+    """
+    if len(sections) < 2 or sections[0].blocks:
+        return sections
+    study, part, *further = sections
+    tables = [replace(x, title=study.title) for x in part.blocks if isinstance(x, Table)]
+    return [replace(part, blocks=tables), *further] if tables else sections
 
 
 def _below_each_other(sections: Iterable[Section]) -> list[Section]:
@@ -613,75 +804,62 @@ def _below_each_other(sections: Iterable[Section]) -> list[Section]:
 
 
 def _support_messages(dataset: xr.Dataset) -> Iterator[Message]:
+    """Yield the messages on targets that the data do not support, if the rate is shown at them."""
     for message in messages_of(dataset.attrs):
         about = message.arguments
         if message.code in SUPPORT and f"{about['rate']}_at_{about['chosen']}" in dataset:
             yield message
 
 
-def _support(dataset: xr.Dataset) -> list[Text]:
-    by_parts: dict[tuple[str, ...], list[Message]] = {}
+def _support_notes(dataset: xr.Dataset) -> list[Text]:
+    """Return the notes on unsupported targets; those of a part of the data behind its name."""
+    task = str(dataset.attrs.get("task", ""))
+    messages_of_parts: dict[tuple[str, ...], list[Message]] = {}
     for message in _support_messages(dataset):
-        task = str(dataset.attrs.get("task", ""))
         parts = tuple(x for x in message.about if not task.startswith(x))
-        by_parts.setdefault(parts, []).append(Message(message.code, **message.arguments))
-    notes: list[Text] = list(by_parts.pop((), ()))
-    for parts, messages in by_parts.items():
+        without_parts = Message(message.code, **message.arguments)
+        messages_of_parts.setdefault(parts, []).append(without_parts)
+    notes: list[Text] = list(messages_of_parts.pop((), ()))
+    for parts, messages in messages_of_parts.items():
         notes.append(say("{parts:names}: {messages:messages}", parts=parts, messages=messages))
-    if by_parts and "fold" in dataset.dims:
+    if messages_of_parts and "fold" in dataset.dims:
         larger = "larger test parts" if "experiment" in dataset.attrs else "fewer, larger folds"
         notes.append(f"use {larger} or test more people")
     return notes
 
 
-def _support_in_short(dataset: xr.Dataset, rows: Sequence[Row]) -> list[Text]:
+def _short_support_notes(dataset: xr.Dataset, rows: Sequence[Row]) -> list[Text]:
     """Return a line for each rate of which no row is at a target that the data surely support."""
-    found: dict[tuple[Any, ...], list[Message]] = {}
+    targets_of: dict[tuple[Any, ...], list[float]] = {}
+    needed_for: dict[tuple[Any, ...], list[int]] = {}
+    task_of_rate: dict[tuple[Any, ...], str] = {}
+    uncertain: set[tuple[Any, ...]] = set()
     for message in _support_messages(dataset):
         about = message.arguments
-        key = about["rate"], about["chosen"], about["unit"], message.about
-        found.setdefault(key, []).append(message)
-    texts: list[Text] = []
-    for (rate, chosen, unit, parts), messages in found.items():
-        targets = [x for message in messages for x in message.arguments["targets"]]
-        at_targets = f"{chosen}_target"
-        points = {x.point for x in rows if x.at == at_targets and x.node.dataset is dataset}
-        if points and not points & {*targets}:
+        key = (about["rate"], about["chosen"], about["unit"], message.about)
+        targets_of.setdefault(key, []).extend(about["targets"])
+        needed_for.setdefault(key, []).extend(about["needed"])
+        task_of_rate.setdefault(key, about.get("task", ""))
+        if message.code == _UNCERTAIN:
+            uncertain.add(key)
+
+    rows_of_dataset = [row for row in rows if row.node.dataset is dataset]
+    notes: list[Text] = []
+    for key, targets in targets_of.items():
+        rate, chosen, unit, parts = key
+        points = {row.point for row in rows_of_dataset if row.at == f"{chosen}_target"}
+        if points and points.isdisjoint(targets):
             continue
-        is_uncertain = any(message.code == "target-uncertain" for message in messages)
-        text = "{rate:term} at {chosen:term} <= {target:rate}"
-        text += " and below" * (len(targets) > 1)
-        text += " is uncertain with" if is_uncertain else " cannot be estimated from"
-        text += " fewer than {needed:count} {unit}"
-        values = {"rate": rate, "chosen": chosen, "target": max(targets), "unit": unit}
-        values["needed"] = min(x for message in messages for x in message.arguments["needed"])
-        phrase = say(text, task=messages[0].arguments.get("task", ""), **values)
-        texts.append(say("{parts:names}: {text}", parts=parts, text=phrase) if parts else phrase)
-    return texts
-
-
-def _about(message: Message, names: Iterable[str], nodes: Sequence[Node], several: bool) -> Message:
-    """Return a message with the systems or tasks that it is about.
-
-    A message of all results has none, except an answer where there are several systems.
-    """
-    nodes_of_message = [x for x in nodes if x.name in names]
-    if len(nodes_of_message) == len(nodes) and not (several and message.code in ANSWERS):
-        return message
-    about: list[str] = []
-    for system in dict.fromkeys(x.name_of_system() for x in nodes_of_message):
-        titles = [x.title for x in nodes_of_message if x.name_of_system() == system]
-        if not several:
-            about += map(_capitalised, titles)
-        elif len(titles) == sum(x.name_of_system() == system for x in nodes):
-            about.append(system)
-        else:
-            about += (f"{system}: {title}" for title in titles)
-    return message.concerning(*about)
-
-
-def _capitalised(title: str) -> str:
-    return f"{title[0].upper()}{title[1:]}"
+        and_below = " and below" if len(targets) > 1 else ""
+        fault = "is uncertain with" if key in uncertain else "cannot be estimated from"
+        text = (
+            f"{{rate:term}} at {{chosen:term}} <= {{target:rate}}{and_below} {fault} "
+            "fewer than {needed:count} {unit}"
+        )
+        numbers = {"target": max(targets), "unit": unit, "needed": min(needed_for[key])}
+        note = say(text, task=task_of_rate[key], rate=rate, chosen=chosen, **numbers)
+        notes.append(say("{parts:names}: {text}", parts=parts, text=note) if parts else note)
+    return notes
 
 
 # Notes below the tables: thresholds chosen on the data, intervals, the meaning of statistics.
@@ -696,6 +874,9 @@ _STATISTICS = {
     "pooled": "Pooled: rate of all test parts counted together.",
 }
 
+#: Thresholds whose origin is in the attribute ``chosen_on``.
+_CHOSEN_BY_RULE = ("threshold", "assured_threshold")
+
 
 def notes_of(
     rows: Sequence[Row], sections: Sequence[Section], is_short: bool = False
@@ -707,41 +888,23 @@ def notes_of(
         for table in section.blocks:
             if isinstance(table, Table):
                 headings.update(str(column.heading) for column in table.columns)
-                cells += (x for row in table.rows for x in row if isinstance(x, Quantity))
-    has_chosen_thresholds = False  # chosen on the data of the rates
-    has_statistics = False
-    chosen_on_test: list[Row] = []
-    differences: list[Row] = []
-    for row in rows:
-        attrs = row.node.dataset.attrs
-        over_parts = "part" in row.node.dataset.dims
-        has_statistics |= row.statistic in ("mean", "pooled")
-        if row.threshold_cell is not None and "part" not in row.places:
-            is_of_rule = row.about.get("threshold") in _CHOSEN_BY_RULE
-            has_chosen_thresholds |= not is_of_rule or "chosen_on" not in attrs
-        is_rate = row.about.get("units") == "proportion" and row.supported is not False
-        if row.statistic == "mean" and over_parts and "part" not in row.places and is_rate:
-            chosen_on_test.append(row)
-        if row.statistic == "difference":
-            differences.append(row)
-    if has_statistics:
+                for cells_of_row in table.rows:
+                    cells += (x for x in cells_of_row if isinstance(x, Quantity))
+    differences = [row for row in rows if row.statistic == "difference"]
+
+    if any(row.statistic in ("mean", "pooled") for row in rows):
         yield from (text for heading, text in _STATISTICS.items() if heading in headings)
-    if has_chosen_thresholds and not is_short:
+    if not is_short and any(map(_has_threshold_of_same_data, rows)):
         yield "Thresholds were chosen on these data, so errors at them are optimistic (too low)."
-    for direction, is_larger in (("low", False), ("high", True)):
-        of_direction = [
-            x for x in chosen_on_test if (x.about.get("direction") == "larger") == is_larger
-        ]
-        if of_direction:
-            text = f"{{labels}}: too {direction}, with a threshold chosen on the test part itself."
-            yield say(text, labels=_labels_of(of_direction))
-    if any(row.flagged for row in rows) and any(x.flagged for x in cells):
-        yield "*: too few subjects or independent errors to rank groups by this rate."
-    elif any(x.flagged for x in cells):
-        yield "*: not supported: too few people or attempts for this target."
+    yield from _notes_on_test_parts(rows)
+    if any(x.flagged for x in cells):
+        if any(row.flagged for row in rows):
+            yield "*: too few subjects or independent errors to rank groups by this rate."
+        else:
+            yield "*: not supported: too few people or attempts for this target."
     if any(x.interval for x in cells):
-        yield from _intervals(rows, is_short)
-    yield from _of_differences(differences, is_short)
+        yield from _notes_on_intervals(rows, is_short)
+    yield from _notes_on_differences(differences, is_short)
     if any(row.statistic == LETTERS for row in rows) and not differences:
         yield (
             "Systems that share a letter do not differ significantly; all pairs: `verbose=True`. A "
@@ -750,38 +913,50 @@ def notes_of(
         )
 
 
-#: Thresholds whose origin is in the attribute ``chosen_on``.
-_CHOSEN_BY_RULE = ("threshold", "assured_threshold")
+def _has_threshold_of_same_data(row: Row) -> bool:
+    """Whether a number is at a threshold that was chosen on the data of the number."""
+    if row.threshold_cell is None or "part" in row.places:
+        return False
+    is_of_rule = row.about.get("threshold") in _CHOSEN_BY_RULE
+    return not is_of_rule or "chosen_on" not in row.node.dataset.attrs
+
+
+def _notes_on_test_parts(rows: Iterable[Row]) -> Iterator[Text]:
+    """Yield which means are too low or too high, since each test part chose its own threshold.
+
+    These are the rates of a result over parts that have no training and test values.
+    """
+    too_low: list[Row] = []
+    too_high: list[Row] = []
+    for row in rows:
+        is_rate = row.about.get("units") == "proportion" and row.supported is not False
+        is_mean = row.statistic == "mean" and "part" not in row.places
+        if is_rate and is_mean and "part" in row.node.dataset.dims:
+            is_better_if_larger = row.about.get("direction") == "larger"
+            (too_high if is_better_if_larger else too_low).append(row)
+    end = "with a threshold chosen on the test part itself."
+    if too_low:
+        yield say(f"{{labels}}: too low, {end}", labels=_labels_of(too_low))
+    if too_high:
+        yield say(f"{{labels}}: too high, {end}", labels=_labels_of(too_high))
 
 
 def _labels_of(rows: Iterable[Row]) -> Enumeration:
-    labels = {repr(x): x for x in (label_of(row, with_also=False) for row in rows)}
-    return Enumeration(list(labels.values()), ";")
+    """Return the labels of rows, each once."""
+    labels = [label_of(row, with_also=False) for row in rows]
+    distinct = {repr(label): label for label in labels}
+    return Enumeration(list(distinct.values()), ";")
 
 
-def _of_differences(rows: Sequence[Row], is_short: bool) -> Iterator[Text]:
-    by_method: dict[str, list[Row]] = {}
+def _notes_on_differences(rows: Sequence[Row], is_short: bool) -> Iterator[Text]:
+    """Yield how the limits of differences between systems were computed, and what to beware of."""
+    rows_by_method: dict[str, list[Row]] = {}
     for row in rows:
-        if (method := row.about.get("interval_method")) and not math.isnan(row.low):
-            by_method.setdefault(str(method), []).append(row)
-    methods: list[Text] = []
-    for method, of_method in by_method.items():
-        attrs = of_method[0].node.dataset.attrs
-        is_drawn = method == "subject-bootstrap" and "replicates" in attrs
-        drawn = f"; {attrs['replicates']:,} replicates, seed {attrs['seed']}" if is_drawn else ""
-        words, labels = method_in_words(method), _labels_of(of_method)
-        text = "by {method} ({labels}{drawn})"
-        methods.append(say(text, method=words, labels=labels, drawn=drawn))
-    if methods:
-        is_holm = attrs["adjust"] == "holm"
-        text = (
-            "Limits and p values of differences: for each measure by itself"
-            + " and all pairs of systems together" * (int(attrs.get("systems_compared", 2)) > 2)
-            + ("; conclusions are corrected" if is_holm else ", not corrected")
-            + " for the number of measures"
-            + ("." if is_short else "; Student's test, with standard errors {methods}.")
-        )
-        yield say(text, methods=Enumeration(methods, ";"))
+        method = str(row.about.get("interval_method") or "")
+        if method and not math.isnan(row.low):
+            rows_by_method.setdefault(method, []).append(row)
+    if rows_by_method:
+        yield _note_on_limits(rows_by_method, is_short)
     if any(row.other_system for row in rows):
         before = "" if is_short else "Differences are computed before rounding. "
         yield (
@@ -790,48 +965,29 @@ def _of_differences(rows: Sequence[Row], is_short: bool) -> Iterator[Text]:
         )
 
 
-def _intervals(rows: Sequence[Row], is_short: bool) -> Iterator[Text]:
-    tasks_of: dict[str, tuple[Text, dict[str, None]]] = {}
-    limited = [row for row in rows if not math.isnan(row.low)]
-    for dataset in {row.node.name: row.node.dataset for row in limited}.values():
-        if "interval_method" in dataset.attrs:
-            attrs = dataset.attrs
-            limits = "one-sided confidence limits"
-            if attrs.get("limits") != "one-sided":
-                limits = (
-                    "interval" if attrs["interval_method"] == "quantile" else "confidence interval"
-                )
-            population = str(attrs.get("interval_for", ""))
-            of_population = " {population}" if population and not is_short else ""
-            text = f"{{level:rate}} {limits}{of_population}, by {{method}}"
-            if "interval_of_test" in attrs:  # columns of a threshold study name the populations
-                text = f"{{level:rate}} {limits}; same data: {{method}}"
-            arguments: dict[str, Any] = {
-                "level": float(attrs["confidence"]),
-                "method": method_in_words(str(attrs["interval_method"])),
-            }
-            if of_population:
-                arguments["population"] = _POPULATIONS.get(population, f"for {population}")
-            for name, noun in _OF_INTERVALS.items():
-                if name in attrs:
-                    text += f"; {noun}{{{name}}}"
-                    arguments[name] = str(attrs[name])
-            if "replicates" in attrs and attrs["interval_method"] != "people":
-                text += " ({replicates:count replicates})"
-                arguments["replicates"] = int(attrs["replicates"])
-            method = say(text, **arguments)
-            tasks = tasks_of.setdefault(repr(method), (method, {}))[1]
-            tasks[str(dataset.attrs.get("task", ""))] = None
+def _note_on_limits(rows_by_method: Mapping[str, Sequence[Row]], is_short: bool) -> Text:
+    """Return for what limits and p values of differences hold, and what they are corrected for.
+
+    The rows are of one comparison; of several, the last one says what is corrected.
+    """
     methods: list[Text] = []
-    for words, tasks in tasks_of.values():
-        named = Enumeration([task for task in tasks if task])
-        text = "of {tasks}: {method}" if methods else "{method}"
-        methods.append(say(text, method=words, tasks=named))
-    if methods:
-        is_one_sided = any(x.value in (0, 1) and x.statistic in ("", "mean") for x in limited)
-        is_said = is_one_sided and not is_short
-        end = " Where a value is 0 or 100 %, the interval is one-sided." if is_said else ""
-        yield say("In square brackets: {methods}.{end}", methods=Enumeration(methods, ";"), end=end)
+    for method, rows in rows_by_method.items():
+        attrs = rows[0].node.dataset.attrs
+        drawn = ""
+        if method == "subject-bootstrap" and "replicates" in attrs:
+            drawn = f"; {attrs['replicates']:,} replicates, seed {attrs['seed']}"
+        values = {"method": method_in_words(method), "labels": _labels_of(rows), "drawn": drawn}
+        methods.append(say("by {method} ({labels}{drawn})", **values))
+    has_more_pairs = int(attrs.get("systems_compared", 2)) > 2
+    pairs = " and all pairs of systems together" if has_more_pairs else ""
+    is_corrected = attrs["adjust"] == "holm"
+    correction = "; conclusions are corrected" if is_corrected else ", not corrected"
+    end = "." if is_short else "; Student's test, with standard errors {methods}."
+    text = (
+        f"Limits and p values of differences: for each measure by itself{pairs}{correction} for "
+        f"the number of measures{end}"
+    )
+    return say(text, methods=Enumeration(methods, ";"))
 
 
 #: Further attributes of intervals, with the words before their text.
@@ -846,3 +1002,59 @@ _POPULATIONS = {
     "new people": "for people like these",
     "folds like these": "of the test mean",
 }
+
+
+def _notes_on_intervals(rows: Sequence[Row], is_short: bool) -> Iterator[Text]:
+    """Yield what the numbers in square brackets are; each method once, with its tasks."""
+    limited = [row for row in rows if not math.isnan(row.low)]
+    dataset_of = {row.node.name: row.node.dataset for row in limited}
+    method_of: dict[str, Text] = {}
+    tasks_of: dict[str, list[str]] = {}
+    for dataset in dataset_of.values():
+        if "interval_method" not in dataset.attrs:
+            continue
+        method = _interval_in_words(dataset.attrs, is_short)
+        key = repr(method)  # texts may hold lists, which cannot be keys
+        method_of.setdefault(key, method)
+        tasks_of.setdefault(key, []).append(str(dataset.attrs.get("task", "")))
+    methods: list[Text] = []
+    for key, method in method_of.items():
+        # The first method is that of most tasks: the others have the names of theirs.
+        text = "of {tasks}: {method}" if methods else "{method}"
+        tasks = [task for task in dict.fromkeys(tasks_of[key]) if task]
+        methods.append(say(text, method=method, tasks=Enumeration(tasks)))
+    if not methods:
+        return
+    values = [row.value for row in limited if row.statistic in ("", "mean")]
+    is_one_sided = any(value in (0, 1) for value in values)
+    end = ""
+    if is_one_sided and not is_short:
+        end = " Where a value is 0 or 100 %, the interval is one-sided."
+    yield say("In square brackets: {methods}.{end}", methods=Enumeration(methods, ";"), end=end)
+
+
+def _interval_in_words(attrs: Mapping[Any, Any], is_short: bool) -> Text:
+    """Return the level, the population and the method of the intervals of a result."""
+    method = str(attrs["interval_method"])
+    arguments: dict[str, Any] = {
+        "level": float(attrs["confidence"]),
+        "method": method_in_words(method),
+    }
+    limits = "interval" if method == "quantile" else "confidence interval"
+    if attrs.get("limits") == "one-sided":
+        limits = "one-sided confidence limits"
+    text = f"{{level:rate}} {limits}, by {{method}}"
+    population = str(attrs.get("interval_for", ""))
+    if population and not is_short:
+        text = f"{{level:rate}} {limits} {{population}}, by {{method}}"
+        arguments["population"] = _POPULATIONS.get(population, f"for {population}")
+    if "interval_of_test" in attrs:  # columns of a threshold study name the populations
+        text = f"{{level:rate}} {limits}; same data: {{method}}"
+    for name, words in _OF_INTERVALS.items():
+        if name in attrs:
+            text += f"; {words}{{{name}}}"
+            arguments[name] = str(attrs[name])
+    if "replicates" in attrs and method != "people":
+        text += " ({replicates:count replicates})"
+        arguments["replicates"] = int(attrs["replicates"])
+    return say(text, **arguments)
