@@ -114,8 +114,13 @@ class Scene:
         truth_order = _order_of_rows(truth)
         result_order = _order_of_rows(result)
         if frames is not None:
-            _require_frames_up_to(frames, truth, frames_from)
-            _require_frames_up_to(frames, result, frames_from)
+            for rows in (truth, result):
+                beyond = np.flatnonzero(rows.frame > frames)
+                if beyond.size:
+                    raise DataError(
+                        f"{rows.where(beyond[0])}: frame is {rows.frame[beyond[0]]}; expected at "
+                        f"most {frames}, the length that is {frames_from}"
+                    )
         self.name = name
         self.truth, self.target_ids = _coded_boxes(truth, truth_order, frames_with_rows)
         self.result, self.identity_ids = _coded_boxes(result, result_order, frames_with_rows)
@@ -128,7 +133,9 @@ class Scene:
         self.category = truth.category[truth_order]
         is_flagged = truth.flag[truth_order] != 0
         self.counted = is_flagged & _is_evaluated(self.category, options, numbered)
-        self.distractor = ~self.counted & _is_distractor(self.category, options.ignored)
+        self.distractor = ~self.counted & (options.ignored != "count")
+        if options.ignored in DISTRACTORS:
+            self.distractor &= np.isin(self.category, DISTRACTORS[options.ignored])
 
         self.notes = list[Message]()
         if not self.counted.any():
@@ -169,16 +176,6 @@ def _duplicate_id(rows: BoxRows, order: np.ndarray, again: np.ndarray) -> DataEr
     )
 
 
-def _require_frames_up_to(frames: int, rows: BoxRows, frames_from: str) -> None:
-    """Raise an error if a row is beyond the last frame, whose number `frames_from` states."""
-    beyond = np.flatnonzero(rows.frame > frames)
-    if beyond.size:
-        raise DataError(
-            f"{rows.where(beyond[0])}: frame is {rows.frame[beyond[0]]}; expected at most "
-            f"{frames}, the length that is {frames_from}"
-        )
-
-
 def _coded_boxes(
     rows: BoxRows, order: np.ndarray, frames_with_rows: np.ndarray
 ) -> tuple[Boxes, np.ndarray]:
@@ -198,13 +195,6 @@ def _is_evaluated(category: np.ndarray, options: TrackingOptions, numbered: bool
     # A box without a class counts as a pedestrian; 0 is a class only if classes are numbered.
     lowest_class = 0 if numbered else 1
     return (category < lowest_class) | (category == PEDESTRIAN)
-
-
-def _is_distractor(category: np.ndarray, ignored: Ignored) -> np.ndarray:
-    """Return whether a box of this class, if it is ignored, removes the result box on it."""
-    if ignored in DISTRACTORS:
-        return np.isin(category, DISTRACTORS[ignored])
-    return np.full(len(category), ignored == "remove")
 
 
 #: The relative tolerance of the threshold for rounding errors: coordinates are decimals.
@@ -557,12 +547,7 @@ class TrackingOptions:
         overlaps = find_overlaps(scene.truth, scene.result, scene.frames_with_rows)
         serial = serials(scene.truth, scene.result, scene.frames_with_rows)
         matched = match(
-            scene.truth,
-            scene.result,
-            overlaps.at_least(self.iou),
-            serial,
-            self.pairing,
-            keep=False,
+            scene.truth, scene.result, overlaps.at_least(self.iou), serial, self.pairing, keep=False
         )
         is_kept = np.ones(len(scene.result), dtype=bool)
         is_kept[matched[scene.distractor & (matched >= 0)]] = False
@@ -653,76 +638,70 @@ Counts = Mapping[str, Any]
 MatchSums = Mapping[str, np.ndarray]
 
 
-def _measures(meanings: Mapping[str, tuple[str, str]], **details: Any) -> dict[str, Variable]:
+def _measure(name: str, label: str, meaning: str, **details: Any) -> Variable:
+    """Return a proportion of which more is better, unless the details say otherwise."""
     details = {"units": "proportion", "direction": "larger", **details}
-    return {
-        name: Variable(meaning, name=name, label=label, **details)
-        for name, (label, meaning) in meanings.items()
-    }
+    return Variable(meaning, name=name, label=label, **details)
 
 
-_PER_FRAME: dict[str, Any] = {
-    **{"units": "per frame", "decimals": 3, "bounds": (0.0, np.inf), "direction": "smaller"},
-    "detail": "verbose",
-}
+def _by_name(*measures: Variable) -> dict[str, Variable]:
+    return {measure.name: measure for measure in measures}
+
+
+_ASSA = "association accuracy: mean over the TP of TPA / (TPA + FNA + FPA)"
+_ASSRE = "association recall: mean over the TP of TPA / (TPA + FNA)"
+_ASSPR = "association precision: mean over the TP of TPA / (TPA + FPA)"
 
 #: HOTA and its parts, at one localisation threshold.
-HOTA = {
-    **_measures(
-        {
-            "hota": ("HOTA", "higher order tracking accuracy: sqrt(DetA * AssA)"),
-            "deta": ("DetA", "detection accuracy: TP / (TP + FN + FP)"),
-            "assa": ("AssA", "association accuracy: mean over the TP of TPA / (TPA + FNA + FPA)"),
-        }
-    ),
-    **_measures(
-        {
-            "detre": ("DetRe", "detection recall: TP / (TP + FN)"),
-            "detpr": ("DetPr", "detection precision: TP / (TP + FP)"),
-            "assre": ("AssRe", "association recall: mean over the TP of TPA / (TPA + FNA)"),
-            "asspr": ("AssPr", "association precision: mean over the TP of TPA / (TPA + FPA)"),
-        },
-        detail="verbose",
-    ),
-    **_measures({"loca": ("LocA", "localisation accuracy: mean overlap (IoU) of the TP")}),
-}
+HOTA = _by_name(
+    _measure("hota", "HOTA", "higher order tracking accuracy: sqrt(DetA * AssA)"),
+    _measure("deta", "DetA", "detection accuracy: TP / (TP + FN + FP)"),
+    _measure("assa", "AssA", _ASSA),
+    _measure("detre", "DetRe", "detection recall: TP / (TP + FN)", detail="verbose"),
+    _measure("detpr", "DetPr", "detection precision: TP / (TP + FP)", detail="verbose"),
+    _measure("assre", "AssRe", _ASSRE, detail="verbose"),
+    _measure("asspr", "AssPr", _ASSPR, detail="verbose"),
+    _measure("loca", "LocA", "localisation accuracy: mean overlap (IoU) of the TP"),
+)
 
 _MOTA = "multiple object tracking accuracy: 1 - (FN + FP + IDSW) / boxes of targets"
 _MOTP = "multiple object tracking precision: mean overlap (IoU) of the matches"
-_DISTANCE = "MOTP as a distance", "mean of 1 - IoU over the matches: MOTP as a distance"
-_FAR = "errors/frame", "false alarm rate of CityFlow: FN + FP + IDSW in a frame"
-_FP = "FP/frame", "false positives in a frame (FAF of MOTChallenge)"
+_DISTANCE = "mean of 1 - IoU over the matches: MOTP as a distance"
+_RECALL = "proportion of the boxes of targets that are matched"
+_PRECISION = "proportion of the boxes of the result that are matched"
+_FAR = "false alarm rate of CityFlow: FN + FP + IDSW in a frame"
+_FP = "false positives in a frame (FAF of MOTChallenge)"
+_IDF1 = "identification F1: 2 IDTP / (2 IDTP + IDFP + IDFN)"
+
+_per_frame = partial(
+    _measure,
+    units="per frame",
+    decimals=3,
+    bounds=(0.0, np.inf),
+    direction="smaller",
+    detail="verbose",
+)
+
+
+def _mean_over_thresholds(measure: Variable) -> Variable:
+    long_name = f"{measure.long_name}; mean over localisation thresholds"
+    return replace(measure, long_name=long_name)
+
 
 #: Every measure by its name, in the order of the variables.
-MEASURES: dict[str, Variable] = {
-    **_measures({"mota": ("MOTA", _MOTA)}, bounds=(-np.inf, 1.0)),
-    **_measures({"motp": ("MOTP", _MOTP)}),
-    **_measures({"motp_distance": _DISTANCE}, direction="smaller", detail="data"),
-    **_measures(
-        {"recall": ("recall", "proportion of the boxes of targets that are matched")},
-        out_of="truth_boxes",
-    ),
-    **_measures(
-        {"precision": ("precision", "proportion of the boxes of the result that are matched")},
-        out_of="result_boxes",
-    ),
-    **_measures({"far": _FAR}, **_PER_FRAME),
-    **_measures({"fp_per_frame": _FP}, **_PER_FRAME),
-    **_measures(
-        {"idp": ("IDP", "identification precision: IDTP / (IDTP + IDFP)")}, out_of="result_boxes"
-    ),
-    **_measures(
-        {"idr": ("IDR", "identification recall: IDTP / (IDTP + IDFN)")}, out_of="truth_boxes"
-    ),
-    **_measures(
-        {"idf1": ("IDF1", "identification F1: 2 IDTP / (2 IDTP + IDFP + IDFN)")},
-        out_of="truth_boxes result_boxes",
-    ),
-    **{
-        name: replace(x, long_name=f"{x.long_name}; mean over localisation thresholds")
-        for name, x in HOTA.items()
-    },
-}
+MEASURES: dict[str, Variable] = _by_name(
+    _measure("mota", "MOTA", _MOTA, bounds=(-np.inf, 1.0)),
+    _measure("motp", "MOTP", _MOTP),
+    _measure("motp_distance", "MOTP as a distance", _DISTANCE, direction="smaller", detail="data"),
+    _measure("recall", "recall", _RECALL, out_of="truth_boxes"),
+    _measure("precision", "precision", _PRECISION, out_of="result_boxes"),
+    _per_frame("far", "errors/frame", _FAR),
+    _per_frame("fp_per_frame", "FP/frame", _FP),
+    _measure("idp", "IDP", "identification precision: IDTP / (IDTP + IDFP)", out_of="result_boxes"),
+    _measure("idr", "IDR", "identification recall: IDTP / (IDTP + IDFN)", out_of="truth_boxes"),
+    _measure("idf1", "IDF1", _IDF1, out_of="truth_boxes result_boxes"),
+    *map(_mean_over_thresholds, HOTA.values()),
+)
 
 #: The measures by which trackers are compared by default.
 COMPARED = ("hota", "mota", "idf1")
@@ -819,20 +798,15 @@ class Evaluated:
         numbered = max(present, default=0) >= 1
 
         scenes = list[Scene]()
-        counts_of_scenes = list[Counts]()
-        sums_of_scenes = list[MatchSums]()
-        targets_of_scenes = list[Mapping[str, np.ndarray]]()
+        measured = []
         for sequence in sequences:
             report(0, 0)
             scene = Scene(*sequence, options, numbered)
-            counts, sums, targets = options.measure(scene)
             scenes.append(scene)
-            counts_of_scenes.append(counts)
-            sums_of_scenes.append(sums)
-            targets_of_scenes.append(targets)
-        self.counts = _joined_by_name(counts_of_scenes, np.array)
-        self.sums = _joined_by_name(sums_of_scenes, np.array)
-        self.targets = _joined_by_name(targets_of_scenes, np.concatenate)
+            measured.append(options.measure(scene))
+        self.counts = _joined_by_name([counts for counts, _, _ in measured], np.array)
+        self.sums = _joined_by_name([sums for _, sums, _ in measured], np.array)
+        self.targets = _joined_by_name([targets for _, _, targets in measured], np.concatenate)
 
         self.names = [scene.name for scene in scenes]
         videos = [_DETECTIONS.sub("", name) for name in self.names]
@@ -841,8 +815,8 @@ class Evaluated:
         self.video = video.reshape(-1)
         self.videos = int(self.video.max()) + 1
 
-        for scene, counts in zip(scenes, counts_of_scenes, strict=True):
-            messages += _messages_on_scene(scene, counts, options.iou)
+        for scene, matches in zip(scenes, self.counts["tp"].tolist(), strict=True):
+            messages += _messages_on_scene(scene, matches, options.iou)
         messages += _messages_on_ignored(scenes, self.counts, options)
         frames_from = [scene.frames_from for scene in scenes]
         unknown = frames_from.count("rows")
@@ -948,10 +922,10 @@ def _joined_by_name(
     return joined
 
 
-def _messages_on_scene(scene: Scene, counts: Counts, iou: float) -> list[Message]:
+def _messages_on_scene(scene: Scene, matches: int, iou: float) -> list[Message]:
     """Return the remarks on a sequence, with its name if it has one."""
     messages = [*scene.notes]
-    if not counts["tp"] and len(scene.truth) and len(scene.result):
+    if not matches and len(scene.truth) and len(scene.result):
         messages.append(Message("no-matches", iou=iou))
     if not scene.name:
         return messages
@@ -965,10 +939,7 @@ def _messages_on_ignored(
     messages = []
     has_convention = options.ignored in DISTRACTORS
     if has_convention and options.classes is None:
-        boxes_of_class_0 = 0
-        for scene in scenes:
-            ignored_classes = scene.category[~scene.counted]
-            boxes_of_class_0 += int((ignored_classes == 0).sum())
+        boxes_of_class_0 = sum(int((scene.category[~scene.counted] == 0).sum()) for scene in scenes)
         if boxes_of_class_0:
             messages.append(Message("class-0-ignored", boxes=boxes_of_class_0))
     ignored_boxes = int(counts["ignored_truth_boxes"].sum())
@@ -977,10 +948,9 @@ def _messages_on_ignored(
         treatment = f"are removed ({removed_boxes:,})"
         if options.ignored == "count":
             treatment = "count as false positives"
-        which = "distractors among them" if has_convention else "them"
-        messages.append(
-            Message("ignored-boxes", boxes=ignored_boxes, which=which, treatment=treatment)
-        )
+        about = {"which": "distractors among them" if has_convention else "them"}
+        about["treatment"] = treatment
+        messages.append(Message("ignored-boxes", boxes=ignored_boxes, **about))
     return messages
 
 
@@ -989,10 +959,7 @@ def _fingerprint(scenes: Sequence[Scene]) -> str:
     digest = hashlib.sha256()
     for scene in scenes:
         digest.update(f"{scene.name}||{scene.frames}".encode())
-        for side, ids in (
-            (scene.truth, scene.target_ids),
-            (scene.result, scene.identity_ids),
-        ):
+        for side, ids in ((scene.truth, scene.target_ids), (scene.result, scene.identity_ids)):
             for array in (ids[side.code], side.frame, side.box):
                 digest.update(np.ascontiguousarray(array).tobytes())
         digest.update(scene.counted.tobytes())
@@ -1015,6 +982,9 @@ def _class_attrs(scenes: Sequence[Scene], present: set[int]) -> dict[str, str | 
 
 #: The measures and counts of each sequence that short tables show.
 _SHOWN_OF_SEQUENCES = ("mota", "idf1", "hota", "idsw")
+
+# The number of places of frame numbers that an attribute lists: each sequence may have its own.
+_SHOWN_PLACES = 4
 
 
 def _count(
@@ -1263,74 +1233,103 @@ def tracking(
     >>> ds.mota_separated.sel(system="A", other_system="B").item()
     1
     """
-    if classes is not None:
-        numbers = require_listed_numbers(
-            "classes",
-            classes,
-            "whole numbers, such as [1, 3]",
-            lambda x: x.size and (x == np.floor(x)).all() and (np.abs(x) < 2**53).all(),
-        )
-        classes = tuple(numbers.astype(np.int64).tolist())
-    options = TrackingOptions(iou, pairing, mostly_tracked, ignored, classes)
+    options = TrackingOptions(iou, pairing, mostly_tracked, ignored, _checked_classes(classes))
     method = interval_of(interval, [METHOD])
-    if not are_trackers(truth, result):
-        if [*map(str, require_list("measures", measures))] != [*COMPARED]:
-            raise DataError(
-                "`measures` is given, and trackers are compared by it; expected the "
-                'results of several, as {"A": result, "B": result}'
-            )
-        truths = sources_of(truth, "truth")
-        frames_of_sequence = frames_given(frames, truths)
-        results = sources_of(result, "result")
-        evaluated = Evaluated(options, truths, results, frames_of_sequence)
+    if are_trackers(truth, result):
+        method = method or IntervalMethod(METHOD)
+        return compare_trackers(truth, result, frames, options, measures, method)
+    if [*map(str, require_list("measures", measures))] != [*COMPARED]:
+        raise DataError(
+            "`measures` is given, and trackers are compared by it; expected the "
+            'results of several, as {"A": result, "B": result}'
+        )
+    truths = sources_of(truth, "truth")
+    frames_of_sequence = frames_given(frames, truths)
+    results = sources_of(result, "result")
+    evaluated = Evaluated(options, truths, results, frames_of_sequence)
+    return _tracking_dataset(evaluated, options, method)
 
-        # The variables of all sequences together, of each sequence, and of each target.
-        names = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS}
-        coordinates = {"localisation_threshold": THRESHOLDS}
-        variables: dict[str, Any] = {}
-        for name, values in _values(*evaluated.total).items():
-            variables[name] = ("localisation_threshold",) * np.ndim(values), values
-        if evaluated.names[0]:
-            for name, values in _values(evaluated.counts, evaluated.sums).items():
-                variables[f"sequence_{name}"] = ("sequence", *variables[name][0]), values
-                variable = TRACKING[name]
-                detail: Literal["", "verbose", "data"] = "data" if variable.detail else "verbose"
-                if name in _SHOWN_OF_SEQUENCES:
-                    detail = ""
-                long_name = f"{variable.long_name}; of each sequence"
-                names[f"sequence_{name}"] = replace(variable, long_name=long_name, detail=detail)
-            coordinates["sequence"] = np.array(evaluated.names, dtype=str)
-        coordinates["target"] = evaluated.targets.pop("target")
-        variables |= variables_over(("target",), **evaluated.targets)
 
-        # Intervals and attributes.
-        attrs, messages = options.attrs(), evaluated.messages
-        if method is not None:
-            for name in MEASURES:
-                low, high = evaluated.limits(name, method.confidence)
-                variables |= variables_over((), **{f"{name}_low": low, f"{name}_high": high})
-            messages = messages + evaluated.messages_on_videos()
-            attrs |= evaluated.attrs(method)
-        sources = evaluated.frames_from
-        attrs = {
-            "result_type": "tracking",
-            "task": "tracking",
-            **attrs,
-            "frames_from": "; ".join([*sources[:4], *["..."][: len(sources[4:])]]),
-            **evaluated.classes,
-            "fingerprint": evaluated.fingerprint,
-            **message_attrs(messages),
-        }
-        return dataset(variables, names, coordinates, attrs)
-    method = method or IntervalMethod(METHOD)
-    return compare_trackers(truth, result, frames, options, measures, method)
+def _checked_classes(classes: Sequence[int] | None) -> tuple[int, ...] | None:
+    if classes is None:
+        return None
+    numbers = require_listed_numbers(
+        "classes",
+        classes,
+        "whole numbers, such as [1, 3]",
+        lambda x: x.size and (x == np.floor(x)).all() and (np.abs(x) < 2**53).all(),
+    )
+    return tuple(numbers.astype(np.int64).tolist())
+
+
+def _tracking_dataset(
+    evaluated: Evaluated, options: TrackingOptions, method: IntervalMethod | None
+) -> xr.Dataset:
+    """Return the variables of all sequences together, of each sequence, and of each target."""
+    # All sequences together.
+    table = {**TRACKING_DIMENSIONS, **TRACKING, **TRACKING_TARGETS}
+    coordinates = {"localisation_threshold": THRESHOLDS}
+    variables: dict[str, Any] = {}
+    for name, values in _values(*evaluated.total).items():
+        dims = ("localisation_threshold",) if np.ndim(values) else ()
+        variables[name] = dims, values
+
+    # Each sequence, unless there is a single one, which has no name.
+    if evaluated.names[0]:
+        coordinates["sequence"] = np.array(evaluated.names, dtype=str)
+        for name, values in _values(evaluated.counts, evaluated.sums).items():
+            dims, _ = variables[name]
+            variables[f"sequence_{name}"] = ("sequence", *dims), values
+            table[f"sequence_{name}"] = _variable_of_sequences(name)
+
+    # Each target.
+    targets = dict(evaluated.targets)
+    coordinates["target"] = targets.pop("target")
+    variables |= variables_over(("target",), **targets)
+
+    # Intervals and attributes.
+    attrs = options.attrs()
+    messages = evaluated.messages
+    if method is not None:
+        for name in MEASURES:
+            low, high = evaluated.limits(name, method.confidence)
+            variables |= variables_over((), **{f"{name}_low": low, f"{name}_high": high})
+        messages = messages + evaluated.messages_on_videos()
+        attrs |= evaluated.attrs(method)
+    frames_from = evaluated.frames_from
+    if len(frames_from) > _SHOWN_PLACES:
+        frames_from = [*frames_from[:_SHOWN_PLACES], "..."]
+    attrs = {
+        "result_type": "tracking",
+        "task": "tracking",
+        **attrs,
+        "frames_from": "; ".join(frames_from),
+        **evaluated.classes,
+        "fingerprint": evaluated.fingerprint,
+        **message_attrs(messages),
+    }
+    return dataset(variables, table, coordinates, attrs)
+
+
+def _variable_of_sequences(name: str) -> Variable:
+    """Return the description of a measure or count of each sequence."""
+    variable = TRACKING[name]
+    detail: Literal["", "verbose", "data"] = "data" if variable.detail else "verbose"
+    if name in _SHOWN_OF_SEQUENCES:
+        detail = ""
+    return replace(variable, long_name=f"{variable.long_name}; of each sequence", detail=detail)
 
 
 def _values(counts: Counts, sums: MatchSums) -> dict[str, Any]:
+    """Return the measures, HOTA at each localisation threshold, and the counts."""
     values = values_of(counts, sums)
-    curves = hota_at_alpha(counts, sums) | {"tp": sums["tp"]}
-    values |= {f"{name}_at_alpha": x for name, x in curves.items()}
-    return values | {name: value for name, value in counts.items() if name != "overlap"}
+    for name, curve in hota_at_alpha(counts, sums).items():
+        values[f"{name}_at_alpha"] = curve
+    values["tp_at_alpha"] = sums["tp"]
+    for name, count in counts.items():
+        if name != "overlap":
+            values[name] = count
+    return values
 
 
 def compare_trackers(
@@ -1342,59 +1341,43 @@ def compare_trackers(
     method: IntervalMethod,
 ) -> xr.Dataset:
     """Compare trackers on the sequences that all of them have: values, differences and ranks."""
-    if isinstance(measures, str) or not isinstance(measures, Sequence) or not measures:
-        raise DataError(
-            f"`measures` is {received(measures)}; expected a list of names, such as "
-            f"{list(COMPARED)}"
-        )
-    compared = [x.casefold() if isinstance(x, str) else x for x in measures]  # HOTA is hota
-    for name in compared:
-        require_choice("a name in `measures`", name, MEASURES)
-        if compared.count(name) > 1:
-            raise DataError(f"`measures` names {name!r} twice; expected each once")
-    for name in trackers:
-        if not isinstance(name, str) or not name:
-            raise DataError(f"`result` has the name {name!r}; expected text that is not empty")
-    if len(trackers) < 2:
-        raise DataError(
-            f"`result` has {len(trackers)} tracker by name; expected two or more to "
-            "compare, or its result alone"
-        )
+    compared = _checked_measures(measures)
+    _require_names_of_trackers(trackers)
     truths = sources_of(truth, "truth")
     frames_of_sequence = frames_given(frames, truths)
     results = {name: sources_of(result, _role(name)) for name, result in trackers.items()}
 
-    # The sequences that all trackers have.
-    missing = {
-        tracker: [name for name in truths if name not in of_tracker]
-        for tracker, of_tracker in results.items()
-        if ("" in of_tracker) == ("" in truths)  # otherwise reading the results raises an error
-    }
-    left_out = sorted({name for names in missing.values() for name in names})
+    # The sequences that all trackers have. A tracker with a single result, where the ground truth
+    # has several sequences, or the reverse, is passed over: reading its result raises an error.
+    lacking: dict[str, list[str]] = {}
+    for tracker, sources in results.items():
+        if ("" in sources) == ("" in truths):
+            lacking[tracker] = [name for name in truths if name not in sources]
+    left_out = sorted(set[str]().union(*lacking.values()))
     common = {name: source for name, source in truths.items() if name not in left_out}
     if not common:
-        worst = max(missing, key=lambda tracker: len(missing[tracker]))
+        worst = max(lacking, key=lambda tracker: len(lacking[tracker]))
         raise DataError(
             f"no sequence of the ground truth has a result of all {len(trackers)} trackers; "
-            f"{worst} lacks {len(missing[worst])} of {len(truths)}, such as {missing[worst][0]}"
+            f"{worst} lacks {len(lacking[worst])} of {len(truths)}, such as {lacking[worst][0]}"
         )
     messages = []
     if left_out:
         about: dict[str, Any] = {"left_out": len(left_out), "sequences": len(truths)}
-        about["trackers"] = {tracker: len(names) for tracker, names in missing.items() if names}
+        about["trackers"] = {tracker: len(names) for tracker, names in lacking.items() if names}
         messages.append(Message("sequences-not-in-common", names=left_out[:LISTED], **about))
-    are_per_frame = any(MEASURES[name].units == "per frame" for name in compared)
     evaluated = {}
     for name, result in results.items():
         with stage(f"matching {name}"):
             evaluated[name] = Evaluated(options, common, result, frames_of_sequence, _role(name))
     results_of_trackers = [*evaluated.values()]
     first = results_of_trackers[0]
-    messages += [
-        message
-        for message in joined_messages({name: x.messages for name, x in evaluated.items()})
-        if message.code != "frames-not-given" or are_per_frame
-    ]
+    are_per_frame = any(MEASURES[name].units == "per frame" for name in compared)
+    messages_of_trackers = {name: tracker.messages for name, tracker in evaluated.items()}
+    for message in joined_messages(messages_of_trackers):
+        # The number of frames is in no other measure.
+        if message.code != "frames-not-given" or are_per_frame:
+            messages.append(message)
     messages += first.messages_on_videos()
     confidence = method.confidence
     ranked = [ranked_measure(name, results_of_trackers, confidence) for name in compared]
@@ -1412,7 +1395,35 @@ def compare_trackers(
     return comparison_dataset([*evaluated], ranked, attrs, messages)
 
 
+def _checked_measures(measures: Any) -> list[str]:
+    """Return the names of measures in small letters: HOTA is hota."""
+    if isinstance(measures, str) or not isinstance(measures, Sequence) or not measures:
+        raise DataError(
+            f"`measures` is {received(measures)}; expected a list of names, such as "
+            f"{list(COMPARED)}"
+        )
+    names = [name.casefold() if isinstance(name, str) else name for name in measures]
+    for name in names:
+        require_choice("a name in `measures`", name, MEASURES)
+        if names.count(name) > 1:
+            raise DataError(f"`measures` names {name!r} twice; expected each once")
+    return names
+
+
+def _require_names_of_trackers(trackers: Mapping[str, Any]) -> None:
+    """Raise an error if there is a single tracker, or one without a name."""
+    for name in trackers:
+        if not isinstance(name, str) or not name:
+            raise DataError(f"`result` has the name {name!r}; expected text that is not empty")
+    if len(trackers) < 2:
+        raise DataError(
+            f"`result` has {len(trackers)} tracker by name; expected two or more to "
+            "compare, or its result alone"
+        )
+
+
 def _role(name: str) -> str:
+    """Return how errors call the result of a tracker."""
     return f"`result`[{name!r}]"
 
 
@@ -1420,13 +1431,14 @@ def ranked_measure(name: str, trackers: Sequence[Evaluated], confidence: float) 
     """Return a measure of all trackers, with the videos in which two have different values."""
     systems = []
     for tracker in trackers:
-        values_without = (
-            tracker.values_without[name] if tracker.videos >= FEWEST_SEQUENCES else np.empty(0)
-        )
+        # The value of all videos, and then without each video, if there are enough for limits.
+        columns = np.atleast_1d(tracker.values[name])
+        if tracker.videos >= FEWEST_SEQUENCES:
+            columns = np.append(columns, tracker.values_without[name])
         systems.append(
             SystemMeasure(
                 scalar=MEASURES[name],
-                columns=np.append(tracker.values[name], values_without),
+                columns=columns,
                 limits=tracker.limits(name, confidence),
                 population="new sequences",
             )
@@ -1434,6 +1446,8 @@ def ranked_measure(name: str, trackers: Sequence[Evaluated], confidence: float) 
     sequence_values = np.array([tracker.sequence_values[name] for tracker in trackers])
     # Undefined values are equal to each other.
     values = np.where(np.isnan(sequence_values), np.inf, sequence_values)
+    # (trackers, trackers, sequences), and then videos: two trackers differ in a video if they do
+    # in any of its sequences.
     differs = values[:, None] != values
     video, videos = trackers[0].video, trackers[0].videos
     differs_in_video = np.zeros((len(trackers), len(trackers), videos), dtype=bool)
