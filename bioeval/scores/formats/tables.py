@@ -11,7 +11,7 @@ import traceback
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence, Set
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice, pairwise
@@ -607,7 +607,8 @@ def require_no_thousands(source: str, cells: Sequence[str]) -> None:
 PIECE = 1 << 17
 
 
-# The most bytes, and the most lines, of a text by which its columns are known.
+# The most bytes, and the most lines, of a text by which its columns are known: enough to tell names
+# from numbers, and few enough to be read at once. The bytes bound the lines of a wide text.
 _FIRST_BYTES = 1 << 16
 _FIRST_LINES = 1000
 _COMMENT = "#"
@@ -615,16 +616,23 @@ _COMMENT = "#"
 _SEPARATOR = re.compile(r"sep=[;,|]?", re.IGNORECASE)
 # Distinct values up to this number have codes of one byte.
 _MOST_BYTE_CODES = np.iinfo(np.int8).max
-# Lines that pandas reads together.
+# Lines that pandas reads together: many, as each piece looks up its distinct words anew, but not
+# all, as their cells are objects until they have codes.
 _LINES_PER_PIECE = 1 << 19
-# Bytes that a line takes beside its columns of words, which share their values.
+# Bytes that a line takes beside its columns of words, which share their values: lines that do not
+# fit into the memory of the machine are refused while they are read.
 _LINE_BYTES = 64
+# A piece of lines takes an eighth of a memory limit: its cells are in memory as bytes, as objects
+# and as codes together, beside the columns so far.
+_PIECES_PER_LIMIT = 8
 # What a table takes under a memory limit, with an evaluation of it: bytes in any case, and for each
-# row, for a number and a word in it, and for a distinct word.
+# row, for a number and a word in it, and for a distinct word. They are bounds from above: a number
+# is held twice as float64 (its pieces and the whole), a word is two codes of int32, and a name is a
+# text with its entry in dictionaries.
 _TABLE_BYTES = 32 << 20
 _ROW_BYTES = 32
-_NUMBER_BYTES = 16
-_WORD_BYTES = 8
+_NUMBER_BYTES = 2 * 8
+_WORD_BYTES = 2 * 4
 _NAME_BYTES = 400
 # A number with a comma at the end of a line, in a text whose cells are separated by blanks.
 _DECIMAL_COMMA = re.compile(r"\s[+-]?\d+,\d+\s*$")
@@ -694,55 +702,73 @@ class Head:
         expected, the file is read again line by line, so that an error names the line; if only
         cells in quotes or numbers such as NaN were the reason, such cells are converted.
         """
-        import pandas as pd
-
-        rows = self.row_count
         start_line = self.start_line + header if self.is_text else None
+        row_count = self.row_count
         if start_line is not None and OPTIONS["memory_limit"] is not None:
-            with open_text(self.path) as file:
-                lines = sum(piece.count(b"\n") for piece in iter(lambda: file.read(1 << 20), b""))
-            rows = lines - (start_line - 1)
-        require_rows(self.path, rows, len(numbers), words)
+            row_count = _line_count(self.path) - (start_line - 1)
+        require_rows(self.path, row_count, len(numbers), words)
+
         if start_line is None:
             pieces = _pieces_of_table(self, words, numbers, names, blanks, labels)
             columns = _grown(self, None, pieces, words, numbers)
         else:
             with guarded(self.path, expected="text"):
-                for is_plain in dict.fromkeys((self.is_plain, False)):
-                    with suppress(ValueError, pd.errors.ParserWarning):  # a ParserError is one
-                        parsed = _parsed_pieces(
-                            self, is_plain, start_line, numbers, {*words}, digits
-                        )
-                        pieces = _pieces_of_text(self, parsed, words, numbers)
-                        columns = _grown(self, start_line, pieces, words, numbers)
-                        for column in columns.words.values():
-                            # The parser of plain cells reads neither blank cells nor quotes after
-                            # a blank.
-                            if any(x[:1] in ("", '"') for x in column.values):
-                                raise ValueError("a cell is blank, or in quotes")
-                        for i in numbers:
-                            infinite = {*np.flatnonzero(np.isinf(columns.numbers[i])).tolist()}
-                            for _, line, raw in _lines_of_rows(self.path, start_line, infinite):
-                                cells = cells_of(
-                                    decode(raw, self.path, line).strip(), self.delimiter
-                                )
-                                if i < len(cells) and is_number(cells[i]):  # perhaps too large
-                                    _number(cells[i], f"{self.path}: line {line}", names[i])
-                        break
-                else:
-                    parsed = _checked_pieces(self, start_line, words, numbers, names, blanks)
-                    pieces = _pieces_of_text(self, parsed, words, numbers)
-                    columns = _grown(self, start_line, pieces, words, numbers)
+                columns = self._read_text(start_line, words, numbers, names, digits, blanks)
+
         for i in labels:
-            if (floats := whole_floats(columns.words[i].values)) is not None:
+            floats = whole_floats(columns.words[i].values)
+            if floats is not None:
                 with_whole_numbers(floats, f"{self.path}: column {names[i]!r}")
-        for i in numbers:
-            if start_line is not None and _may_have_thousands(columns.numbers[i]):
-                listed = rows_of(self.path, self.delimiter, start_line)
-                cells = [row[i] for _, row in listed if i < len(row)]
-                require_no_thousands(f"{self.path}: {names[i]}", cells)
-        require_rows(self.path, rows, len(numbers), columns.words.values())
+        if start_line is not None:
+            for i in numbers:
+                self._refuse_thousands(i, columns.numbers[i], start_line, names[i])
+        # Now the number of names is known.
+        require_rows(self.path, row_count, len(numbers), columns.words.values())
         return columns
+
+    def _read_text(
+        self,
+        start_line: int,
+        words: Collection[int],
+        numbers: Collection[int],
+        names: Sequence[str],
+        digits: Collection[int],
+        blanks: Collection[int],
+    ) -> Columns:
+        """Read columns of a text by the fastest parser that reads all of its lines.
+
+        These are pandas for plain cells, if the first lines are plain, then pandas for cells with
+        blanks or quotes around them, then the parser line by line, whose errors name the line.
+        """
+        import pandas as pd
+
+        ways_of_pandas = [True, False] if self.is_plain else [False]
+        for is_plain in ways_of_pandas:
+            try:
+                return _parsed_columns(self, is_plain, start_line, words, numbers, names, digits)
+            except (ValueError, pd.errors.ParserWarning):  # a ParserError is a ValueError
+                continue
+        lines = _checked_pieces(self, start_line, words, numbers, names, blanks)
+        pieces = _pieces_of_text(self, lines, words, numbers)
+        return _grown(self, start_line, pieces, words, numbers)
+
+    def _refuse_thousands(self, i: int, values: np.ndarray, start_line: int, name: str) -> None:
+        """Raise where points in a column of numbers may separate thousands.
+
+        The cells are read again, since numbers do not say how they were written.
+        """
+        if not _may_have_thousands(values):
+            return
+        rows = rows_of(self.path, self.delimiter, start_line)
+        cells = [row[i] for _, row in rows if i < len(row)]
+        require_no_thousands(f"{self.path}: {name}", cells)
+
+
+def _line_count(path: Path) -> int:
+    """Return the number of line ends of a text."""
+    with open_text(path) as file:
+        pieces = iter(lambda: file.read(_BUFFER), b"")
+        return sum(piece.count(b"\n") for piece in pieces)
 
 
 def head_of(path: Path, blanks: bool = True) -> Head:
@@ -750,25 +776,7 @@ def head_of(path: Path, blanks: bool = True) -> Head:
 
     If `blanks`, blanks may separate the cells; otherwise cells may hold blanks.
     """
-    with guarded(path, expected="text"), open_text(path) as file:
-        raw = file.read(_FIRST_BYTES)
-    raw_lines = raw.splitlines()
-    if len(raw) == _FIRST_BYTES and len(raw_lines) > 1:
-        raw_lines.pop()  # the last line is cut
-    comments: list[tuple[int, str]] = []  # each with the number of its line
-    texts: list[str] = []
-    start_line = 1
-    for number, raw_line in enumerate(raw_lines, 1):
-        text = decode(raw_line, path, number)
-        if not texts and _SEPARATOR.fullmatch(text.strip()):
-            continue
-        if not texts and text.lstrip().startswith(_COMMENT):
-            comments.append((number, text))
-        elif text.strip():
-            start_line = start_line if texts else number
-            texts.append(text)
-        if len(texts) == _FIRST_LINES:
-            break
+    texts, start_line, comments = _first_texts(path)
     if not texts:
         raise fault(path, "holds nothing but blank lines" + " and comments" * bool(comments))
     if not blanks:
@@ -782,25 +790,70 @@ def head_of(path: Path, blanks: bool = True) -> Head:
         is_plain = all(text == " ".join(text.split()) for text in texts)
     else:  # csv accepts a quoted cell that is cut at the end
         reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
-        rows = [[*map(from_cell, map(str.strip, row))] for row in reader]
+        rows = [[from_cell(cell.strip()) for cell in row] for row in reader]
         is_plain = not any(delimiter + " " in text or '"' in text for text in texts)
+
     # The names of the columns may stand after #, as np.savetxt writes them.
-    names = cells_of(comments[-1][1].strip().lstrip(_COMMENT), delimiter) if comments else []
-    if len(names) == len(rows[0]) and not HEADER_NAMES.isdisjoint(map(folded, names)):
-        start_line, _ = comments.pop()
-        rows.insert(0, names)
-    # R writes names of rows, each another word, or their numbers, and no title above them.
-    titles, *below = rows
-    first = [row[0] for row in below if len(row) == len(titles) + 1 and row[0] and row[-1]]
-    are_names = not any(map(is_number, first))
-    if all(map(str.isdecimal, first)):  # of all rows, or of the chosen ones
-        are_names = all(int(x) < int(y) for x, y in pairwise(first))
-    if len({*first}) == len(below) > 0 and are_names and not any(map(is_number, titles)):
-        titles.insert(0, "")
+    if comments:
+        number, comment = comments[-1]
+        names = cells_of(comment.strip().lstrip(_COMMENT), delimiter)
+        has_known_name = not HEADER_NAMES.isdisjoint(map(folded, names))
+        if len(names) == len(rows[0]) and has_known_name:
+            start_line = number
+            comments.pop()
+            rows.insert(0, names)
+    if _lacks_title_of_row_names(rows):
+        rows[0].insert(0, "")
+
     if len(rows[0]) > MOST_COLUMNS:
         problem = f"has more than {MOST_COLUMNS:,} columns"
         raise fault(path, problem, "a matrix of scores is read from .npy or .npz", line=start_line)
     return Head(path, delimiter, rows, start_line, is_plain, len(comments))
+
+
+def _first_texts(path: Path) -> tuple[list[str], int, list[tuple[int, str]]]:
+    """Return the first lines of a text, the number of the first of them, and comments above it.
+
+    Blank lines are left out, and so is Excel's line of the separator. Each comment has the number
+    of its line.
+    """
+    with guarded(path, expected="text"), open_text(path) as file:
+        raw = file.read(_FIRST_BYTES)
+    raw_lines = raw.splitlines()
+    if len(raw) == _FIRST_BYTES and len(raw_lines) > 1:
+        raw_lines.pop()  # the last line is cut
+    comments: list[tuple[int, str]] = []
+    texts: list[str] = []
+    start_line = 1
+    for number, raw_line in enumerate(raw_lines, 1):
+        text = decode(raw_line, path, number)
+        if not texts and _SEPARATOR.fullmatch(text.strip()):
+            continue
+        if not texts and text.lstrip().startswith(_COMMENT):
+            comments.append((number, text))
+        elif text.strip():
+            start_line = start_line if texts else number
+            texts.append(text)
+        if len(texts) == _FIRST_LINES:
+            break
+    return texts, start_line, comments
+
+
+def _lacks_title_of_row_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line has no title for the first column, as R writes tables.
+
+    That column has the names of the rows, each another word, or their numbers.
+    """
+    titles, *below = rows
+    for row in below:
+        if len(row) != len(titles) + 1 or not row[0] or not row[-1]:
+            return False
+    first = [row[0] for row in below]
+    if not first or len({*first}) < len(first) or any(map(is_number, titles)):
+        return False
+    if all(map(str.isdecimal, first)):  # of all rows, or of the chosen ones, in their order
+        return all(int(x) < int(y) for x, y in pairwise(first))
+    return not any(map(is_number, first))
 
 
 @dataclass
@@ -1008,61 +1061,90 @@ def _pieces_of_table(
     labels: Collection[int],
 ) -> Iterator[_Piece]:
     """Yield pieces of a Parquet file or a DataFrame; raise where a cell is not as expected."""
+    assert head.pieces is not None
+    rows_read = 0
+    for piece in head.pieces([*numbers, *words]):
+        floats: dict[int, np.ndarray] = {}
+        words_of_piece: dict[int, tuple[np.ndarray, Iterable[str]]] = {}
+        columns = {i: _blank_texts_as_missing(cells) for i, cells in piece.items()}
+        for i in numbers:
+            floats[i] = _floats_of_table(head.path, columns[i], names[i], rows_read)
+        for i in words:
+            words_of_piece[i] = _words_of_table(
+                head.path,
+                columns[i],
+                names[i],
+                rows_read,
+                may_be_blank=i in blanks,
+                are_labels=i in labels,
+            )
+        row_count = len(next(iter(columns.values())))
+        rows_read += row_count
+        report(rows_read, head.row_count)
+        yield row_count, floats, words_of_piece
+
+
+def _blank_texts_as_missing(cells: Any) -> Any:
+    """Return a column of pandas in which texts of blanks alone are missing values."""
+    if cells.dtype.kind not in "OSUT":
+        return cells
+    try:
+        distinct = cells.unique()
+    except TypeError:  # a list in a cell, which is refused with the other errors of cells
+        return cells
+    blanks = [x for x in distinct if isinstance(x, str) and not x.strip()]
+    return cells.mask(cells.isin(blanks).to_numpy(dtype=bool))
+
+
+def _floats_of_table(path: Path, cells: Any, name: str, first_row: int) -> np.ndarray:
+    """Return a column of a table as numbers, NaN where a value is missing; raise at other words.
+
+    float16 and float32 become float32 (rows,), all others float64. `first_row` is the number of the
+    first row of this piece of the table.
+    """
     import pandas as pd
 
-    path = head.path
-    rows_read = 0
+    converted = pd.to_numeric(cells, errors="coerce")
+    dtype_of_numbers = getattr(converted.dtype, "numpy_dtype", converted.dtype)  # with NA
+    dtype = np.float32 if dtype_of_numbers in (np.float16, np.float32) else np.float64
+    floats = converted.to_numpy(dtype=dtype, na_value=np.nan)
+    if cells.dtype.kind in "OSUT":
+        texts = [str(x) for x in cells[cells.notna()]]
+        require_no_thousands(f"{path}: {name}", texts)
+    is_word = np.isnan(floats) & cells.notna().to_numpy()
+    if is_word.any():
+        row = first_row + int(np.argmax(is_word))
+        problem = f"row {row}: {name} is {cells[is_word].iloc[0]!r}"
+        raise fault(path, problem, "expected a number")
+    return floats.copy()
 
-    def refuse(wrong: np.ndarray, i: int, problem: str, expected: str) -> None:
-        for row in np.flatnonzero(wrong)[:1].tolist():
-            raise fault(path, f"row {rows_read + row}: {names[i]} {problem}", expected)
 
-    assert head.pieces is not None
-    for piece in head.pieces([*numbers, *words]):
-        for i, cells in piece.items():  # a blank text is missing
-            if cells.dtype.kind in "OSUT":
-                with suppress(TypeError):  # a list in a cell, which is refused below
-                    blank = [x for x in cells.unique() if isinstance(x, str) and not x.strip()]
-                    piece[i] = cells.mask(cells.isin(blank).to_numpy(dtype=bool))
-        numbers_of_piece: dict[int, np.ndarray] = {}
-        words_of_piece: dict[int, tuple[np.ndarray, Iterable[str]]] = {}
-        for i in numbers:
-            cells = piece[i]
-            column_of_floats = pd.to_numeric(cells, errors="coerce")
-            kind = getattr(column_of_floats.dtype, "numpy_dtype", column_of_floats.dtype)  # with NA
-            is_small = kind in (np.float16, np.float32)
-            dtype = np.float32 if is_small else np.float64
-            floats = column_of_floats.to_numpy(dtype=dtype, na_value=np.nan)
-            is_word = np.isnan(floats) & cells.notna().to_numpy()
-            if cells.dtype.kind in "OSUT":
-                texts = [str(x) for x in cells[cells.notna()]]
-                require_no_thousands(f"{path}: {names[i]}", texts)
-            if is_word.any():
-                refuse(is_word, i, f"is {cells[is_word].iloc[0]!r}", "expected a number")
-            numbers_of_piece[i] = floats.copy()
-        for i in words:
-            cells = piece[i]
-            try:
-                codes, distinct = cells.factorize()
-            except TypeError:  # a cell holds a list, which is not hashable
-                problem = f"column {names[i]!r} holds no single values"
-                raise fault(path, problem, "expected one per row") from None
-            is_blank = codes < 0
-            if i not in blanks:
-                refuse(is_blank, i, "has no value", "expected one in each row")
-            texts = distinct.tolist()
-            if i in labels:
-                labels_of_cells = np.asarray(distinct)
-                if cells.dtype in (np.float16, np.float32):  # factorize may have widened them
-                    labels_of_cells = labels_of_cells.astype(cells.dtype)
-                source = f"{path}: column {names[i]!r}"
-                texts = with_whole_numbers(labels_of_cells, source).tolist()
-            # A missing word has the code -1, and so the last value.
-            words_of_piece[i] = codes, [*map(str, texts), *([""] if is_blank.any() else [])]
-        count = len(next(iter(piece.values())))
-        rows_read += count
-        report(rows_read, head.row_count)
-        yield count, numbers_of_piece, words_of_piece
+def _words_of_table(
+    path: Path, cells: Any, name: str, first_row: int, *, may_be_blank: bool, are_labels: bool
+) -> tuple[np.ndarray, list[str]]:
+    """Return a column of a table as codes (rows,) and the distinct words that they number.
+
+    A missing word has the code -1, and so the last word, which is then empty.
+    """
+    try:
+        codes, distinct = cells.factorize()
+    except TypeError:  # a cell holds a list, which is not hashable
+        problem = f"column {name!r} holds no single values"
+        raise fault(path, problem, "expected one per row") from None
+    is_blank = codes < 0
+    if is_blank.any() and not may_be_blank:
+        row = first_row + int(np.argmax(is_blank))
+        raise fault(path, f"row {row}: {name} has no value", "expected one in each row")
+    values = distinct.tolist()
+    if are_labels:
+        labels = np.asarray(distinct)
+        if cells.dtype in (np.float16, np.float32):  # factorize may have widened them
+            labels = labels.astype(cells.dtype)
+        values = with_whole_numbers(labels, f"{path}: column {name!r}").tolist()
+    words = [str(value) for value in values]
+    if is_blank.any():
+        words.append("")
+    return codes, words
 
 
 def _checked_pieces(
@@ -1077,12 +1159,7 @@ def _checked_pieces(
     import pandas as pd
 
     rows = rows_of(head.path, head.delimiter, start_line)
-    separator = repr(head.delimiter if head.delimiter != " " else r"\s+").replace("'", '"')
-    titles = "" if start_line > head.start_line else ", header=None, names=[...]"
-    decimals = (
-        f': read the text by `pd.read_csv(path, sep={separator}, decimal=","{titles})`, and load '
-        "the table"
-    )
+    advice = _advice_on_decimals(head, start_line)
     filled = [i for i in (*words, *numbers) if i not in blanks]
     while piece := [*islice(rows, PIECE)]:
         for line, row in piece:
@@ -1091,33 +1168,78 @@ def _checked_pieces(
                 problem = "repeats the names of the columns"
                 raise fault(head.path, problem, "leave the line out", line=line)
             if len(row) > head.width + 1 or any(row[head.width :]):
-                raise fault(
-                    head.path, counted(len(row), "cells"), f"expected {head.width}", line=line
-                )
+                problem = counted(len(row), "cells")
+                raise fault(head.path, problem, f"expected {head.width}", line=line)
             # Where blanks separate cells, cells at the end may be blank, but for numbers.
-            lacks_cells = len(row) < head.width and (
-                head.delimiter != " " or any(i >= len(row) for i in numbers)
-            )
+            lacks_number = any(i >= len(row) for i in numbers)
+            lacks_cells = len(row) < head.width and (head.delimiter != " " or lacks_number)
             row[head.width :] = []
             row += [""] * (head.width - len(row))
             blank = next((names[i] for i in filled if not row[i]), None)
             if blank is not None and row[-1]:
                 raise fault(head.path, f"the cell {blank!r} is blank", line=line)
             if lacks_cells or blank is not None:
-                cell_count = sum(map(bool, row))
-                if row is piece[-1][1] and next(rows, None) is None:
-                    with open_text(head.path) as file:
-                        (last,) = deque(file, maxlen=1)
-                    if not last.endswith(b"\n"):
-                        problem = f"the last line has {cell_count} of {head.width} cells and no end"
-                        raise fault(head.path, problem, "the file is truncated: write it again")
-                expected = f"expected {head.width}, none of them blank"
-                raise fault(head.path, counted(cell_count, "cells"), expected, line=line)
+                is_last = row is piece[-1][1] and next(rows, None) is None
+                raise _lacking_cells(head, row, line, is_last)
+            cells: list[Any] = row
             for i in numbers:
-                cells: list[Any] = row
-                source = f"{head.path}: line {line}"
-                cells[i] = _number(row[i] or "nan", source, names[i], decimals)
+                cells[i] = _number(row[i] or "nan", f"{head.path}: line {line}", names[i], advice)
         yield pd.DataFrame([row for _, row in piece], dtype=object)
+
+
+def _advice_on_decimals(head: Head, start_line: int) -> str:
+    """Return how to read this text by pandas if its decimals have a comma."""
+    delimiter = head.delimiter if head.delimiter != " " else r"\s+"
+    separator = repr(delimiter).replace("'", '"')
+    titles = "" if start_line > head.start_line else ", header=None, names=[...]"
+    return (
+        f': read the text by `pd.read_csv(path, sep={separator}, decimal=","{titles})`, and load '
+        "the table"
+    )
+
+
+def _lacking_cells(head: Head, row: Sequence[str], line: int, is_last: bool) -> DataError:
+    """Return the error of a line with too few cells.
+
+    `row` has a cell for each column, empty where the line has none. The last line of a truncated
+    file has no line end.
+    """
+    cell_count = sum(map(bool, row))
+    if is_last:
+        with open_text(head.path) as file:
+            (last_line,) = deque(file, maxlen=1)
+        if not last_line.endswith(b"\n"):
+            problem = f"the last line has {cell_count} of {head.width} cells and no end"
+            return fault(head.path, problem, "the file is truncated: write it again")
+    expected = f"expected {head.width}, none of them blank"
+    return fault(head.path, counted(cell_count, "cells"), expected, line=line)
+
+
+def _parsed_columns(
+    head: Head,
+    is_plain: bool,
+    start_line: int,
+    words: Collection[int],
+    numbers: Collection[int],
+    names: Sequence[str],
+    digits: Collection[int],
+) -> Columns:
+    """Read columns of a text by pandas; raise ValueError if a line may not be as expected."""
+    parsed = _parsed_pieces(head, is_plain, start_line, numbers, {*words}, digits)
+    pieces = _pieces_of_text(head, parsed, words, numbers)
+    columns = _grown(head, start_line, pieces, words, numbers)
+    # The parser of plain cells reads neither blank cells nor quotes after a blank.
+    for column in columns.words.values():
+        if any(value[:1] in ("", '"') for value in column.values):
+            raise ValueError("a cell is blank, or in quotes")
+    # pandas reads a number that is too large as infinity, which a cell may also say.
+    for i in numbers:
+        infinite_rows = {*np.flatnonzero(np.isinf(columns.numbers[i])).tolist()}
+        for _, line, raw in _lines_of_rows(head.path, start_line, infinite_rows):
+            cells = cells_of(decode(raw, head.path, line).strip(), head.delimiter)
+            if i < len(cells) and is_number(cells[i]):
+                _number(cells[i], f"{head.path}: line {line}", names[i])
+    return columns
 
 
 def _parsed_pieces(
@@ -1145,7 +1267,8 @@ def _parsed_pieces(
     stated = {*words, *numbers} - {*inferred, *digits}
     lines = _LINES_PER_PIECE
     if (limit := OPTIONS["memory_limit"]) is not None:
-        lines = max(1, min(lines, limit // (8 * _LINE_BYTES * head.width)))
+        bytes_of_line = _PIECES_PER_LIMIT * _LINE_BYTES * head.width
+        lines = max(1, min(lines, limit // bytes_of_line))
     with warnings.catch_warnings(), open_text(head.path) as file:
         warnings.simplefilter("error", pd.errors.ParserWarning)
         for _ in range(start_line - 1):
