@@ -78,6 +78,12 @@ PRESETS: dict[ListFormat, tuple[str, ...]] = {
 _OF_MATRICES = ("mask", "labels", "probe_labels", "gallery_labels", "subjects", "templates")
 # In fewer lines, two columns may have texts in common by chance.
 _FEW_LINES = 5
+# How like a known name a word of ``columns`` is refused: one letter of four is missing, or one of
+# seven is another. Words that are less like one may well be meant as metadata.
+_LIKE_A_ROLE = 0.85
+# How like a known name an unknown one gets a hint at it: one letter of four is another. The hint is
+# part of an error that is raised in any case, so that a wrong one does no harm.
+_LIKE_A_NAME = 0.75
 # Names that only number the sides: both are one set of templates.
 _SIDES_BY_NUMBER = ("subject_a", "subject_1", "template_a", "template_1")
 
@@ -131,43 +137,74 @@ class Layout:
 def layout_of(head: Head, arguments: Arguments, of_trials: Arguments | None = None) -> Layout:
     """Return the layout of a list with scores, or of trials, whose columns `of_trials` names."""
     with_scores = of_trials is None
-    layout = layout_by_numbers(head, of_trials or arguments)
-    if layout is None or with_scores and layout.get("score") is None:  # numbers of the trials
-        layout = with_header(head, of_trials or arguments)
+    naming = of_trials or arguments
+    layout = layout_by_numbers(head, naming)
+    if layout is not None and with_scores and layout.get("score") is None:
+        layout = None  # the numbers are those of columns of the trials
+    if layout is None:
+        layout = with_header(head, naming)
         if layout is not None:
             return layout
-        unnamed = unnamed_columns(head, arguments)
-        below = replace(head, cells=[row[unnamed:] for row in head.rows[unnamed:]])
-        if with_scores and "metric" in arguments and "format" not in arguments:
-            raise unknown_list(below, arguments, with_scores=with_scores)
-        if with_scores and below.width == 1:
-            return _layout_of_columns(["score"], unnamed)
-        # By a preset, which classes and scores do not need.
-        preset: Any = arguments.peek("format")
-        rows = [row.split() for row in PRESETS.get(preset, ()) if ("score" in row) == with_scores]
-        names = next((row for row in rows if len(row) == below.width), None)
-        if preset in PRESETS and names is None and not (with_scores and below.width == 2):
-            raise unknown_list(below, arguments, with_scores=with_scores)
-        if names is not None:
-            arguments.take("format")
-        else:
-            classes = [_classes(below.column(i)) for i in range(below.width)]
-            score = int("words" in classes[:1] or classes == ["numbers", ""])
-            is_known = with_scores and below.width == 2 and classes != ["", ""]
-            if not is_known or not like_number(below.cells[0][score]):
-                raise unknown_list(below, arguments, with_scores=with_scores)
-            if classes[0] == classes[1]:
-                raise _two_readings(
-                    head, "columns 1 and 2 hold only classes", "each could mark genuine pairs"
-                )
-            names = ["genuine", "score"] if score else ["score", "genuine"]
-        layout = _layout_of_columns(names, unnamed)
-    if with_scores:
+        layout = _layout_without_header(head, arguments, with_scores)
+    if with_scores:  # without titles, a decimal comma looks like one more column
         refuse_decimal_commas(head, layout.score)
     return layout
 
 
 # ------------------------------------------------------------------------- without a header
+
+
+def _layout_without_header(head: Head, arguments: Arguments, with_scores: bool) -> Layout:
+    """Return the layout of a list by a preset, or by the cells of one or two columns."""
+    unnamed = unnamed_columns(head, arguments)
+    below = replace(head, cells=[row[unnamed:] for row in head.rows[unnamed:]])
+    if with_scores and "metric" in arguments and "format" not in arguments:
+        raise unknown_list(below, arguments, with_scores=with_scores)
+    if with_scores and below.width == 1:
+        return _layout_of_columns(["score"], unnamed)
+
+    names = _names_by_preset(below, arguments, with_scores)
+    if names is None:
+        if not with_scores or below.width != 2:
+            raise unknown_list(below, arguments, with_scores=with_scores)
+        names = _names_by_cells(below, arguments)
+    return _layout_of_columns(names, unnamed)
+
+
+def _names_by_preset(head: Head, arguments: Arguments, with_scores: bool) -> list[str] | None:
+    """Return the names of the columns by the argument `format`.
+
+    None without a preset, and of two columns of scores and classes, which need none.
+    """
+    preset: Any = arguments.peek("format")
+    if preset not in PRESETS:
+        return None
+    for row in PRESETS[preset]:
+        names = row.split()
+        if len(names) == head.width and ("score" in names) == with_scores:
+            arguments.take("format")
+            return names
+    if with_scores and head.width == 2:
+        return None
+    raise unknown_list(head, arguments, with_scores=with_scores)
+
+
+def _names_by_cells(head: Head, arguments: Arguments) -> list[str]:
+    """Return the names of two columns, a class and a score in either order, by their cells."""
+    first = _classes(head.column(0))
+    second = _classes(head.column(1))
+    # Words of classes are no scores. Numbers such as 1 and 0 are classes beside other numbers, but
+    # scores beside words of classes.
+    is_class_first = first == "words" or (first == "numbers" and not second)
+    score = head.cells[0][1 if is_class_first else 0]
+    has_classes = first or second
+    if not has_classes or not like_number(score):
+        raise unknown_list(head, arguments, with_scores=True)
+    if first == second:
+        raise _two_readings(
+            head, "columns 1 and 2 hold only classes", "each could mark genuine pairs"
+        )
+    return ["genuine", "score"] if is_class_first else ["score", "genuine"]
 
 
 def _layout_of_columns(names: Sequence[str], unnamed: int) -> Layout:
@@ -186,8 +223,7 @@ def _layout_of_columns(names: Sequence[str], unnamed: int) -> Layout:
 
 def layout_by_numbers(head: Head, arguments: Arguments) -> Layout | None:
     """Return the layout of a list whose columns `columns` numbers from 1; None for another list."""
-    roles = map(arguments.peek, ("columns.scores", "columns.genuine"))
-    numbers = {*arguments.meta.values(), *filter(None, roles)}
+    numbers = _stated_columns(arguments)
     if not numbers or not all(map(str.isdigit, numbers)):
         return None
     if numbers.issubset(head.cells[0]):
@@ -199,7 +235,8 @@ def layout_by_numbers(head: Head, arguments: Arguments) -> Layout | None:
             line=head.start_line,
         )
     names = [str(i) for i in range(1, head.width + 1)]
-    if wrong := numbers.difference(names):
+    wrong = numbers.difference(names)
+    if wrong:
         raise fault(
             head.path,
             f"has {head.width} columns, and `columns` has the number {min(wrong)}",
@@ -214,14 +251,29 @@ def layout_by_numbers(head: Head, arguments: Arguments) -> Layout | None:
     return layout
 
 
+def _stated_columns(arguments: Arguments) -> set[str]:
+    """Return the names or numbers of columns that ``columns`` states, of roles and metadata."""
+    stated = {*arguments.meta.values()}
+    for role in ("columns.scores", "columns.genuine"):
+        if role in arguments:
+            stated.add(arguments.peek(role))
+    return stated
+
+
 def _classes(cells: Sequence[str]) -> str:
-    """Return whether most cells are classes, as words or as numbers; empty if they are not."""
-    truths = [*map(is_truth, cells)]
-    numbers = [*map(like_number, cells)]
-    has_other_numbers = any(x and not y for x, y in zip(numbers, truths, strict=True))
-    if has_other_numbers or 2 * sum(truths) <= len(cells):
+    """Return whether most cells are classes, as ``"words"`` or ``"numbers"``; empty if not.
+
+    More than half suffice, as a first line may be a misspelt title, and a wrong word further down
+    is an error that names its line. One number that is no class, such as 0.7, shows scores.
+    """
+    are_classes = [is_truth(cell) for cell in cells]
+    are_numbers = [like_number(cell) for cell in cells]
+    for is_number_here, is_class in zip(are_numbers, are_classes, strict=True):
+        if is_number_here and not is_class:
+            return ""
+    if 2 * sum(are_classes) <= len(cells):
         return ""
-    return "numbers" if 2 * sum(numbers) > len(cells) else "words"
+    return "numbers" if 2 * sum(are_numbers) > len(cells) else "words"
 
 
 def unnamed_columns(head: Head, arguments: Arguments) -> int:
@@ -255,48 +307,41 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
 
     If `by_number`, the names are numbers, which the file does not hold.
     """
-    cells = head.cells[0]
+    titles = head.cells[0]
     known_names = HEADER_NAMES | {"template"}
+    # The words of ``columns`` that are roles; all others are names of metadata.
     renamed = {word: name for word, name in arguments.meta.items() if folded(word) in known_names}
-    # A word that nearly is a known name would be metadata, and the role would be read by nobody.
-    for word in arguments.meta.keys() - renamed.keys():
-        near = difflib.get_close_matches(folded(word), known_names, n=1, cutoff=0.85)
-        if near and not re.fullmatch(f"{re.escape(folded(word))}_?[ab12]", near[0]):
-            stated = f'`columns={{"{word}": "{arguments.meta[word]}"}}`'
-            raise fault(head.path, f"{stated} names no role", f"did you mean {near[0]!r}?")
-    chosen = {*renamed.values(), *map(arguments.peek, ("columns.scores", "columns.genuine"))}
-    if not by_number and chosen.isdisjoint(cells) and not names_columns(head):
+    for word in arguments.meta:
+        if word not in renamed:
+            _refuse_like_role(head, word, arguments.meta[word], known_names)
+    stated_roles = [arguments.peek(role) for role in ("columns.scores", "columns.genuine")]
+    is_stated = not {*renamed.values(), *stated_roles}.isdisjoint(titles)
+    if not by_number and not is_stated and not names_columns(head):
         return None
-    require_names(head.path, head.start_line, cells)
+    require_names(head.path, head.start_line, titles)
 
     # The folded name of each column, or the word that stands for it; ignored columns have none.
-    names = ["" if x in arguments.ignored else folded(x) for x in cells]
-    for word, name in renamed.items():
-        names[_column(head, name, word, arguments)] = (
-            "model" if word == "template" else folded(word)
-        )
+    names = ["" if title in arguments.ignored else folded(title) for title in titles]
+    for word, title in renamed.items():
+        # A single column of templates is that of the enrolled ones, as a column `model` is.
+        name = "model" if word == "template" else folded(word)
+        names[_column(head, title, word, arguments)] = name
     roles = _columns_by_role(head, names, arguments)
-    templates = tuple(roles[x] for x in ("template_a", "template_b") if x in roles)
-    # Columns of metadata; with `labels`, they are columns of the table of templates.
-    meta = dict[str, tuple[int | None, int | None]]()
-    for word, name in () if "labels" in arguments else arguments.all_meta().items():
-        if word not in renamed:
-            number = _column(head, name, word, arguments)
-            side, column = side_and_column(word)
+    templates = tuple(roles[side] for side in ("template_a", "template_b") if side in roles)
+    meta: dict[str, tuple[int | None, int | None]] = {}
+    if "labels" not in arguments:  # with them, they are columns of the table of templates
+        for word, title in arguments.all_meta().items():
+            if word in renamed:
+                continue
+            number = _column(head, title, word, arguments)
+            side, column = side_and_column(word)  # without a prefix, of both sides
             enrolled, probe = meta.get(column, (None, None))
             meta[column] = enrolled if side == 0 else number, probe if side == 1 else number
 
-    # The first texts of columns that are not read, which may be names.
-    read = {*roles.values(), *templates, *(i for sides in meta.values() for i in sides)}
-    unread = {}
-    for i, title in enumerate(cells):
-        texts = head.column(i)[1:]
-        if i in read or title in arguments.ignored or len({*texts}) < 2:
-            continue
-        if all(x and not like_number(x) for x in texts):
-            unread[title] = texts
+    columns_of_meta = [i for both_sides in meta.values() for i in both_sides]
+    read = {*roles.values(), *templates, *columns_of_meta}
     return Layout(
-        cells,
+        titles,
         roles,
         templates,
         skips_line=True,
@@ -304,16 +349,45 @@ def with_header(head: Head, arguments: Arguments, *, by_number: bool = False) ->
         kind=KIND_OF_SCORES.get(names[roles["score"]]) if "score" in roles else None,
         meta=meta,
         named=frozenset(renamed),
-        unread=unread,
+        unread=_unread_texts(head, read, arguments.ignored),
     )
 
 
+def _refuse_like_role(head: Head, word: str, name: str, known_names: set[str]) -> None:
+    """Raise if a word of ``columns`` nearly is a known name: nobody would read its role.
+
+    A known name without its side, such as ``subject``, is a name of metadata.
+    """
+    near = difflib.get_close_matches(folded(word), known_names, n=1, cutoff=_LIKE_A_ROLE)
+    if not near or re.fullmatch(f"{re.escape(folded(word))}_?[ab12]", near[0]):
+        return
+    stated = f'`columns={{"{word}": "{name}"}}`'
+    raise fault(head.path, f"{stated} names no role", f"did you mean {near[0]!r}?")
+
+
+def _unread_texts(head: Head, read: set[int | None], ignored: set[str]) -> dict[str, list[str]]:
+    """Return the first texts of columns that are not `read`, by title, if they may be names.
+
+    Names are texts that are no numbers, and at least two of them.
+    """
+    unread = {}
+    for i, title in enumerate(head.cells[0]):
+        if i in read or title in ignored:
+            continue
+        texts = head.column(i)[1:]
+        are_texts = all(text and not like_number(text) for text in texts)
+        if are_texts and len({*texts}) > 1:
+            unread[title] = texts
+    return unread
+
+
 def _column(head: Head, name: str, word: str, arguments: Arguments) -> int:
-    if name in head.cells[0]:
-        return head.cells[0].index(name)
-    roles = map(arguments.peek, ("columns.scores", "columns.genuine"))
-    names_in_use = {*arguments.meta.values(), *roles}
-    raise missing(head.path, "column", name, head.cells[0], word, other_arguments=names_in_use)
+    """Return the number of the column called `name`, which a `word` of ``columns`` names."""
+    titles = head.cells[0]
+    if name in titles:
+        return titles.index(name)
+    names_in_use = _stated_columns(arguments)
+    raise missing(head.path, "column", name, titles, word, other_arguments=names_in_use)
 
 
 def refuse_unread_names(path: Any, unread: Mapping[str, Sequence[str]]) -> None:
@@ -323,13 +397,17 @@ def refuse_unread_names(path: Any, unread: Mapping[str, Sequence[str]]) -> None:
     same text twice, which is a template compared with itself.
     """
     for first, second in combinations(unread, 2):
-        pairs = [*zip(unread[first], unread[second], strict=True)]
-        smaller, larger = sorted(({*unread[first]}, {*unread[second]}), key=len)
-        in_common = sorted(smaller & larger)
-        has_itself = any(x == y for x, y in pairs)
-        if len({*pairs}) < len(pairs) or len(pairs) < _FEW_LINES or not in_common:
+        lines = [*zip(unread[first], unread[second], strict=True)]
+        has_line_twice = len({*lines}) < len(lines)
+        if has_line_twice or len(lines) < _FEW_LINES:
             continue
-        if has_itself or 2 * len(in_common) >= len(smaller):
+        texts_of_first, texts_of_second = {*unread[first]}, {*unread[second]}
+        in_common = sorted(texts_of_first & texts_of_second)
+        has_itself = any(text == other for text, other in lines)
+        # Half, since lists compare some templates on one side alone; places or days of both sides
+        # would be in common, too, but then lines repeat.
+        has_half = 2 * len(in_common) >= min(len(texts_of_first), len(texts_of_second))
+        if in_common and (has_itself or has_half):
             raise DataError(
                 f"{path}: the columns {first!r} and {second!r} are not read, and have the same "
                 f"texts, such as {in_common[0]!r}, and no line twice: do they name the templates "
@@ -342,44 +420,71 @@ def refuse_unread_names(path: Any, unread: Mapping[str, Sequence[str]]) -> None:
 
 def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> dict[str, int]:
     """Return the column that has each role, by an argument or by its folded name."""
-    cells = head.cells[0]
-    options = {"score": "columns.scores", "genuine": "columns.genuine"}
+    roles: dict[str, int] = {}
+    for role in COLUMNS:
+        column = _column_of_role(head, names, role, arguments)
+        if column is not None:
+            roles[role] = column
+    for noun in ("subject", "template"):
+        sides = roles.keys() & {f"{noun}_a", f"{noun}_b"}
+        if len(sides) == 1:
+            (side,) = sides
+            _refuse_one_side(head, roles[side], side)
+            del roles[side]
+    _refuse_names_of_matrices(head, names, arguments)
+    _refuse_unclear_sides(head, names, roles)
+    return roles
+
+
+def _column_of_role(
+    head: Head, names: Sequence[str], role: str, arguments: Arguments
+) -> int | None:
+    """Return the column of one role; None if there is none. Several must hold the same."""
+    titles = head.cells[0]
+    option = {"score": "columns.scores", "genuine": "columns.genuine"}.get(role, "")
+    if option in arguments:
+        title = arguments.peek(option)
+        if title not in titles:  # it may be a column of the trials
+            return None
+        arguments.take(option)
+        return titles.index(title)
+
+    name_of_title = dict(zip(titles, names, strict=True))
+    candidates = [title for title in titles if name_of_title[title] in COLUMNS[role]]
+    if not candidates:
+        return None
+    if option and len(candidates) > 1:
+        raise fault(
+            head.path,
+            f"{' and '.join(map(repr, candidates))} could each be the column of "
+            f"{option.removeprefix('columns.')}",
+            f"say {backquoted(option, candidates[0])}",
+            line=head.start_line,
+        )
+    # Columns that ``columns`` names come before those with a known name.
+    candidates.sort(key=lambda title: COLUMNS[role].index(name_of_title[title]))
+    stated = [title for title in titles if title in candidates and title in arguments.meta.values()]
 
     def are_equal(first: str, other: str) -> bool:
-        return head.column(cells.index(first))[1:] == head.column(cells.index(other))[1:]
+        return head.column(titles.index(first))[1:] == head.column(titles.index(other))[1:]
 
-    roles = {}
-    for role, names_of_role in COLUMNS.items():
-        option = options.get(role)
-        chosen = arguments.peek(option) if option else None
-        candidates = [x for x, name in zip(cells, names, strict=True) if name in names_of_role]
-        if option and chosen in cells:
-            roles[role] = cells.index(arguments.take(option))
-        elif option and chosen is None and len(candidates) > 1:
-            raise fault(
-                head.path,
-                f"{' and '.join(map(repr, candidates))} could each be the column of "
-                f"{option.removeprefix('columns.')}",
-                f"say {backquoted(option, candidates[0])}",
-                line=head.start_line,
-            )
-        elif chosen is None and candidates:
-            stated = [x for x in candidates if x in arguments.meta.values()]
-            in_order = sorted(candidates, key=lambda x: names_of_role.index(names[cells.index(x)]))
-            names_in_order = stated or in_order
-            noun = f"column of {role}"
-            first = first_of_role(head.path, names_in_order, noun, are_equal, head.start_line)
-            roles[role] = cells.index(first)
-    for noun in ("subject", "template"):
-        if len(sides := roles.keys() & {f"{noun}_a", f"{noun}_b"}) != 1:
-            continue
-        (side,) = sides
-        column = roles.pop(side)
-        title, (_, *below) = cells[column], head.column(column)
-        # A column with one value in all lines says nothing of a side, such as a matcher's model.
-        if len({*below}) > 1:
-            raise one_side_alone(head.path, title, side, head.start_line)
-    for title, name in zip(cells, names, strict=True):
+    noun = f"column of {role}"
+    first = first_of_role(head.path, stated or candidates, noun, are_equal, head.start_line)
+    return titles.index(first)
+
+
+def _refuse_one_side(head: Head, column: int, side: str) -> None:
+    """Raise if the only column of one side, such as ``"subject_a"``, tells its lines apart.
+
+    A column with one value in all lines says nothing of a side, such as a matcher's model.
+    """
+    title, *cells = head.column(column)
+    if len({*cells}) > 1:
+        raise one_side_alone(head.path, title, side, head.start_line)
+
+
+def _refuse_names_of_matrices(head: Head, names: Sequence[str], arguments: Arguments) -> None:
+    for title, name in zip(head.cells[0], names, strict=True):
         if name in _OF_MATRICES and title not in arguments.meta.values():
             raise fault(
                 head.path,
@@ -390,20 +495,32 @@ def _columns_by_role(head: Head, names: Sequence[str], arguments: Arguments) -> 
                 f'`columns={{"{title}": None}}` if the column is not to be read',
                 line=head.start_line,
             )
-    # Where subjects are called 1 and 2, and templates enrolled and probe, or the reverse, it is not
-    # known which of the two is of the probe.
-    firsts = [names[roles[x]] for x in ("subject_a", "template_a") if x in roles]
-    of_sides = [i for role, i in roles.items() if role.endswith(("_a", "_b"))]
-    are_titles = all(folded(cells[i]) == names[i] for i in of_sides)
-    if len(firsts) == 2 and are_titles and sum(x in _SIDES_BY_NUMBER for x in firsts) == 1:
-        unclear, clear = sorted(firsts, key=lambda x: x not in _SIDES_BY_NUMBER)
-        raise fault(
-            head.path,
-            f"{unclear!r} does not say whether it is of the probe, as {clear!r} does",
-            "call both columns of the subjects, or of the templates, probe_... and gallery_...",
-            line=head.start_line,
-        )
-    return roles
+
+
+def _refuse_unclear_sides(head: Head, names: Sequence[str], roles: Mapping[str, int]) -> None:
+    """Raise where the sides of subjects are numbered and those of templates named, or the reverse.
+
+    It is then not known which of the subjects 1 and 2 is that of the probe. Sides that ``columns``
+    states are clear.
+    """
+    titles = head.cells[0]
+    sides = [i for role, i in roles.items() if role.endswith(("_a", "_b"))]
+    are_by_title = all(folded(titles[i]) == names[i] for i in sides)
+    if not are_by_title or not {"subject_a", "template_a"} <= roles.keys():
+        return
+    of_subjects = names[roles["subject_a"]]
+    of_templates = names[roles["template_a"]]
+    if (of_subjects in _SIDES_BY_NUMBER) == (of_templates in _SIDES_BY_NUMBER):
+        return
+    unclear, clear = of_subjects, of_templates
+    if of_templates in _SIDES_BY_NUMBER:
+        unclear, clear = of_templates, of_subjects
+    raise fault(
+        head.path,
+        f"{unclear!r} does not say whether it is of the probe, as {clear!r} does",
+        "call both columns of the subjects, or of the templates, probe_... and gallery_...",
+        line=head.start_line,
+    )
 
 
 def names_columns(head: Head) -> bool:
@@ -497,11 +614,16 @@ def refuse_decimal_commas(head: Head, score: int) -> None:
 
 def misspelt(names: Sequence[str]) -> str:
     """Return a hint at a column that seems to have a misspelt name, or ""."""
-    unknown = {x: folded(x) for x in names if folded(x) not in HEADER_NAMES}
-    for name, word in () if any(map(is_number, names)) else unknown.items():
-        candidates = HEADER_NAMES.difference(map(folded, names))
-        for match in difflib.get_close_matches(word, candidates, n=1, cutoff=0.75):
-            return f". The column {name!r} is not known. Did you mean {match!r}?"
+    if any(map(is_number, names)):
+        return ""
+    folded_names = [folded(name) for name in names]
+    absent_names = HEADER_NAMES.difference(folded_names)
+    for name, folded_name in zip(names, folded_names, strict=True):
+        if folded_name in HEADER_NAMES:
+            continue
+        near = difflib.get_close_matches(folded_name, absent_names, n=1, cutoff=_LIKE_A_NAME)
+        if near:
+            return f". The column {name!r} is not known. Did you mean {near[0]!r}?"
     return ""
 
 
