@@ -1,6 +1,14 @@
 """Options that are arguments of a public call: help, words, type and default are those of the call.
 
-They are read from the source of the call, since importing it would load numpy for ``--help``.
+They are read from the source of the call, since importing it would load numpy for ``--help``. The
+source keeps to these conventions:
+
+- a stub ``__init__.pyi`` has ``from bioeval.x import name`` of each public name
+- a ``def`` or ``class`` begins a line, a method after four blanks, and its first triple quotes are
+  those of its docstring
+- under ``Parameters``, ``name : type, default: x`` or ``name, other : type`` is at the margin, and
+  its text is indented; ``As for :func:`call``` takes the text of the same argument of that call
+- an alias of types in an annotation, ``NAME = Literal[...]``, is at the margin of a module
 """
 
 from __future__ import annotations
@@ -10,7 +18,7 @@ import contextlib
 import functools
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +31,13 @@ _PLAIN = {"int": int, "float": NUMBER, "str": str}
 
 _IMPORT = re.compile(r"^ *from (bioeval\S+|\.\S+) import (\([^)]*\)|.*)$", re.MULTILINE)
 _NEXT_STATEMENT = re.compile(r"\n(?=[^\s\])])")
+
+_NEXT_SECTION = re.compile(r"\n\n\w[\w ]*\n-+\n")
+
+# A heading such as "ap, cmc : str" at the margin, and the indented text below it.
+_ENTRY = re.compile(r"^(\w.*)\n((?:[ ]+.*\n?|\n)*)", re.MULTILINE)
+
+_REFERENCE = re.compile(r"As for :\w+:`~?(?:bioeval\.)?([\w.]+)`")
 
 
 class Argument(NamedTuple):
@@ -80,47 +95,86 @@ def option_of(
 @functools.cache
 def arguments_of(call: str) -> dict[str, Argument]:
     """Return the arguments of a public call, such as ``zoo`` or ``stats.IntervalMethod``."""
-    # The file of the definition: the stubs of public names say where each is imported from.
-    first, *parts = call.split(".")
-    stub = _PACKAGE / "__init__.pyi"
-    if parts and (_PACKAGE / first / stub.name).exists():
-        stub, first = _PACKAGE / first / stub.name, parts.pop(0)
-    file: Path | None = stub
-    while file is not None and not (definition := _definition(_text(file), [first, *parts])):
-        file = _imports(file).get(first)
-    if file is None:
-        raise LookupError(f"no public call {call}")
-    node: Any = ast.parse(textwrap.dedent(definition)).body[-1]
-    # The section of parameters ends at the next heading.
-    _, _, section = str(ast.get_docstring(node)).partition("\nParameters\n----------\n")
-    section = re.split(r"\n\n\w[\w ]*\n-+\n", section)[0]
-    # The annotation and the default of each argument; a class has no signature here.
-    signature: dict[str, tuple[ast.expr | None, Any]] = {}
-    if isinstance(node, ast.FunctionDef):
-        positional, keywords = node.args.args, node.args.kwonlyargs
-        defaults = [None] * (len(positional) - len(node.args.defaults)) + node.args.defaults
-        both = zip([*positional, *keywords], [*defaults, *node.args.kw_defaults], strict=True)
-        signature = {argument.arg: (argument.annotation, default) for argument, default in both}
+    definition, file = _definition_of(call)
+    node: Any = ast.parse(textwrap.dedent(definition)).body[-1]  # after overloads
+    signature = _signature(node)
     found: dict[str, Argument] = {}
-    # A heading such as "ap, cmc : str" at the margin, and the indented text below it.
-    for heading, text in re.findall(r"^(\w.*)\n((?:[ ]+.*\n?|\n)*)", section, re.MULTILINE):
-        listed, _, kind = heading.partition(" : ")
-        for argument in listed.split(", "):
-            text_of_argument = text
-            if reference := re.match(r"As for :\w+:`~?(?:bioeval\.)?([\w.]+)`", text.strip()):
-                of_other = arguments_of(reference[1])
-                text_of_argument = of_other[argument].text if argument in of_other else ""
-            annotation, default = signature.get(argument, (None, None))
-            value = None
-            with contextlib.suppress(ValueError, TypeError):  # a constant, or none
-                value = ast.literal_eval(default)
-            stated = kind.partition("default: ")[2].strip('"') if value is None else ""
-            found[argument] = Argument(text_of_argument, stated, value, annotation, file)
+    for name, type_and_default, text in _described(str(ast.get_docstring(node))):
+        annotation, default = signature.get(name, (None, None))
+        value = None
+        with contextlib.suppress(ValueError, TypeError):  # no default, or no constant
+            value = ast.literal_eval(default)
+        stated = type_and_default.partition("default: ")[2].strip('"') if value is None else ""
+        reference = _REFERENCE.match(text.strip())
+        if reference is not None:
+            of_other_call = arguments_of(reference[1])
+            text = of_other_call[name].text if name in of_other_call else ""
+        found[name] = Argument(text, stated, value, annotation, file)
     return found
 
 
+def _definition_of(call: str) -> tuple[str, Path]:
+    """Return the text of a public call from its first line to its docstring, and its file.
+
+    The stubs of public names say where each is imported from, and so do the modules on the way.
+    """
+    first, *parts = call.split(".")
+    file: Path | None = _PACKAGE / "__init__.pyi"
+    stub_of_part = _PACKAGE / first / "__init__.pyi"
+    if parts and stub_of_part.exists():
+        file = stub_of_part
+        first = parts.pop(0)
+    while file is not None:
+        definition = _definition(_text(file), [first, *parts])
+        if definition:
+            return definition, file
+        file = _imports(file).get(first)
+    raise LookupError(f"no public call {call}")
+
+
+def _definition(text: str, path: list[str]) -> str:
+    """Return a function, class or method, from its first overload to the end of its docstring.
+
+    `path` is its name, or a class and a method, which is the first one of this name in the file.
+    Empty if the file has none.
+    """
+    name = path[-1]
+    forms = [f"\ndef {name}(", f"\nclass {name}(", f"\nclass {name}:"]
+    if len(path) > 1:
+        forms = [f"\n    def {name}("]
+    starts = [text.find(form) for form in forms if form in text]
+    if not starts:
+        return ""
+    start = min(starts)
+    docstring = text.index('"""', start)
+    end = text.index('"""', docstring + 3) + 3
+    return text[start:end]
+
+
+def _signature(node: ast.AST) -> dict[str, tuple[ast.expr | None, Any]]:
+    """Return the annotation and the default of each argument; none of a class."""
+    if not isinstance(node, ast.FunctionDef):
+        return {}
+    positional = node.args.args
+    without_default = len(positional) - len(node.args.defaults)
+    defaults = [*[None] * without_default, *node.args.defaults, *node.args.kw_defaults]
+    arguments = [*positional, *node.args.kwonlyargs]
+    both = zip(arguments, defaults, strict=True)
+    return {argument.arg: (argument.annotation, default) for argument, default in both}
+
+
+def _described(docstring: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each argument in the section of parameters: its name, type and default, and text."""
+    _, _, after_heading = docstring.partition("\nParameters\n----------\n")
+    section = _NEXT_SECTION.split(after_heading)[0]
+    for heading, text in _ENTRY.findall(section):
+        names, _, type_and_default = heading.partition(" : ")
+        for name in names.split(", "):
+            yield name, type_and_default, text
+
+
 def _kinds(file: Path, annotation: ast.expr) -> tuple[list[str], set[str]]:
-    """Return the words and the plain types in an annotation, or in the alias that it names."""
+    """Return the words and the plain types in an annotation of a file, or in aliases in it."""
     words: list[str] = []
     types: set[str] = set()
     for part in ast.walk(annotation):
@@ -129,28 +183,22 @@ def _kinds(file: Path, annotation: ast.expr) -> tuple[list[str], set[str]]:
         elif isinstance(part, ast.Name) and part.id in {*_PLAIN, "bool"}:
             types.add(part.id)
         elif isinstance(part, ast.Name):
-            place: Path | None = file
-            while place and f"\n{part.id} = " not in _text(place):
-                place = _imports(place).get(part.id)
-            if place:
+            place = _file_with_alias(file, part.id)
+            if place is not None:
                 text = _text(place).partition(f"\n{part.id} = ")[2]
-                alias = ast.parse(_NEXT_STATEMENT.split(text, 1)[0], mode="eval")
-                more_words, more_types = _kinds(place, alias.body)
-                words, types = words + more_words, types | more_types
+                alias = ast.parse(_NEXT_STATEMENT.split(text, 1)[0], mode="eval").body
+                alias_words, alias_types = _kinds(place, alias)
+                words += alias_words
+                types |= alias_types
     return words, types
 
 
-def _definition(text: str, path: list[str]) -> str:
-    """Return a function, class or method, from its first overload to the end of its docstring."""
-    name = path[-1]
-    forms = [f"\ndef {name}(", f"\nclass {name}(", f"\nclass {name}:"]
-    if len(path) > 1:
-        forms = [f"\n    def {name}("]
-    start = min((x for x in map(text.find, forms) if x >= 0), default=None)
-    if start is None:
-        return ""
-    docstring = text.index('"""', start)
-    return text[start : text.index('"""', docstring + 3) + 3]
+def _file_with_alias(file: Path, name: str) -> Path | None:
+    """Return the file that has ``name = ...``: this one, or the one that the name comes from."""
+    place: Path | None = file
+    while place is not None and f"\n{name} = " not in _text(place):
+        place = _imports(place).get(name)
+    return place
 
 
 @functools.cache

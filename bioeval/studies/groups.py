@@ -83,6 +83,10 @@ _MOST_VALUES = 1 << 22
 # Rates that differ by less are equal but for rounding errors.
 _EQUAL = 1e-12
 
+# Deviations that differ by at most this share are equal: a permutation may add the same counts in
+# another order, and differ in the last digit.
+_REORDERED = 1e-9
+
 
 _FEW_ERRORS = "1 where there are fewer than 30 subjects, or than 30 expected {}, else 0"
 
@@ -759,32 +763,26 @@ def differences_of_groups(
     """
     rates = np.array([np.nan if people is None else people.rate for people in groups])
     difference = rates[:, None] - rates
-    low, high = np.full((2, len(groups), len(groups)), np.nan)
-    separated = np.zeros((len(groups), len(groups)), dtype=np.int64)
-    index = np.flatnonzero(~np.isnan(rates))
-    compared = [people for people in groups if people is not None and not np.isnan(people.rate)]
-    g, h = np.triu_indices(len(compared), 1)
-    first, second = index[g], index[h]  # the two groups of each pair
-    larger = np.zeros(len(first), dtype=np.int64)
-    pending = len(first)
-    while pending:
-        # Rates of few errors are skewed: their limits are not symmetric, and neither are these.
-        level = 1 - (1 - confidence) / pending
-        lowest, highest = np.array([people.limits(level) for people in compared]).T
-        lower, upper = limits_of_sum(
-            (rates[first], lowest[g], highest[g]), (-rates[second], -highest[h], -lowest[h])
-        )
-        if pending == len(first):  # the first step: limits for all pairs together
-            low[first, second], high[first, second] = lower, upper
-            low[second, first], high[second, first] = -upper, -lower
-        found = np.where(larger, larger, (lower > 0).astype(np.int64) - (upper < 0))
-        if (found == larger).all():
-            break
-        larger = found
-        pending = int(np.count_nonzero(larger == 0))
-    separated[first, second], separated[second, first] = larger, -larger
+    low = np.full(difference.shape, np.nan)
+    high = np.full(difference.shape, np.nan)
+    separated = np.zeros(difference.shape, dtype=np.int64)
+
+    # Each pair of groups with a rate, (2, pairs), then in the other order.
+    compared = np.flatnonzero(~np.isnan(rates))
+    pairs = compared[np.stack(np.triu_indices(len(compared), 1))]
+    if pairs.size:
+        lower, upper, larger = _compared_in_steps(groups, pairs, confidence)
+        first, second = pairs
+        low[first, second] = lower
+        high[first, second] = upper
+        separated[first, second] = larger
+        low[second, first] = -upper
+        high[second, first] = -lower
+        separated[second, first] = -larger
+
+    # Letters go from the smallest rate to the largest one.
     smaller_groups = (difference > 0).sum(axis=1)
-    order = sorted(index.tolist(), key=lambda group: (smaller_groups[group], group))
+    order = sorted(compared.tolist(), key=lambda group: (smaller_groups[group], group))
     return {
         "difference": difference,
         "difference_low": low,
@@ -794,64 +792,138 @@ def differences_of_groups(
     }
 
 
+def _compared_in_steps(
+    groups: Sequence[PeopleOfRate | None], pairs: np.ndarray, confidence: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return limits of the first group minus the second one, and Holm's decision, each (pairs,).
+
+    The limits hold for all pairs together. The decision is 1 where the first group is shown to have
+    the larger rate, -1 where the second one is, else 0.
+    """
+    lower, upper = _limits_of_differences(groups, pairs, confidence, together=len(pairs[0]))
+    larger = (lower > 0).astype(np.int64) - (upper < 0)
+
+    # A step is for the pairs that are open yet, and none follows a step that decided no pair.
+    open_before = len(larger)
+    open_pairs = int(np.count_nonzero(larger == 0))
+    while 0 < open_pairs < open_before:
+        narrower = _limits_of_differences(groups, pairs, confidence, together=open_pairs)
+        larger_in_step = (narrower[0] > 0).astype(np.int64) - (narrower[1] < 0)
+        larger = np.where(larger == 0, larger_in_step, larger)
+        open_before = open_pairs
+        open_pairs = int(np.count_nonzero(larger == 0))
+    return lower, upper, larger
+
+
+def _limits_of_differences(
+    groups: Sequence[PeopleOfRate | None], pairs: np.ndarray, confidence: float, *, together: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return limits of the first group minus the second one, (pairs,), of two independent rates.
+
+    They hold for as many pairs `together`. They are not symmetric, since limits of rates of few
+    errors are not.
+    """
+    level = 1 - (1 - confidence) / together
+    rate, low, high = np.full((3, len(groups)), np.nan)
+    for g, people in enumerate(groups):
+        if people is not None:
+            rate[g] = people.rate
+            low[g], high[g] = people.limits(level)
+    first, second = pairs
+    negated = -rate[second], -high[second], -low[second]
+    return limits_of_sum((rate[first], low[first], high[first]), negated)
+
+
 @stage("leaving people out")
 def _with_intervals_of_attempts(
     ds: xr.Dataset, scores: Scores, group: np.ndarray, options: IntervalMethod
 ) -> xr.Dataset:
     """Return a result by group of attempts, (probes,), with limits and differences."""
-    confidence = options.confidence
     is_compared = ds["few_subjects"].values[:-1] == 0
-    groups = len(is_compared)
     codes = scores.codes
-    persons = np.union1d(codes.probe, codes.gallery)
-    index_of_person = {name: i for i, name in enumerate(codes.values[persons].tolist())}
+    everyone = np.union1d(codes.probe, codes.gallery)
+    index_of_person = {name: i for i, name in enumerate(codes.values[everyone].tolist())}
 
-    # The genuine and the impostor attempts of each group, counted as if its probes were alone.
-    limits_of = {rate: np.full((2, groups), np.nan) for rate in ("frr", "far")}
-    # Errors and attempts of each group, and of each person in each group: the same people in all
-    # groups, for a jackknife of the differences.
-    totals_of = {rate: np.zeros((2, groups)) for rate in ("frr", "far")}
-    by_person_of = {rate: np.zeros((2, groups, len(persons))) for rate in ("frr", "far")}
-    for g in range(groups):
+    # The attempts of each group, counted as if its probes were alone. The people of a group are
+    # then named by their index among the people of all groups.
+    attempts_of_groups: dict[str, list[PeopleOfRate]] = {"frr": [], "far": []}
+    for g in range(len(is_compared)):
         probes = scores.select(probes=np.flatnonzero(group == g))
         counts = people_counts(probes, ds["threshold"].values[None])
         index = np.array([index_of_person[name] for name in counts.people])
         one_group = np.zeros(len(index), dtype=np.int64)
         (genuine,) = genuine_of_groups(counts, one_group, 1)
         (impostor,) = impostors_of_groups(counts, one_group, 1)
-        for rate, people in (("frr", genuine), ("far", impostor)):
-            limits_of[rate][:, g] = people.limits(confidence)
-            totals_of[rate][:, g] = people.errors, people.attempts
-            by_person_of[rate][:, g, index[people.person]] = people.errors_of, people.attempts_of
+        attempts_of_groups["frr"].append(genuine._replace(person=index[genuine.person]))
+        attempts_of_groups["far"].append(impostor._replace(person=index[impostor.person]))
 
-    # The differences of each two groups, paired over people.
+    limits: dict[str, np.ndarray] = {}
     variables: dict[str, np.ndarray] = {}
-    for rate in ("frr", "far"):
-        errors, attempts = by_person_of[rate]  # (groups, people)
-        has_attempt = attempts.any(axis=0)
-        errors, attempts = errors[:, has_attempt], attempts[:, has_attempt]
-        columns = rates_without_each(errors, attempts, *totals_of[rate])
-        person_rates = np.nan_to_num(ratio(errors, attempts))  # without attempts, no error
-        none = [person_rates[0, :0]] * groups
+    for rate, groups in attempts_of_groups.items():
+        limits[rate] = np.array([people.limits(options.confidence) for people in groups]).T
         # An impostor attempt is of two people, and a genuine attempt of one.
-        of_two, of_one = (none, person_rates) if rate == "far" else (person_rates, none)
-        discordant_people = discordant(of_two, of_one)
-        is_comparable = discordant_people >= least_discordant(confidence)
-        is_comparable &= is_compared[:, None] & is_compared
-        between = Differences.from_columns(columns, is_comparable, confidence, widest=1.0)
-        order = np.flatnonzero(is_compared & ~np.isnan(columns[:, 0]))
-        letters = between.letters(order[np.argsort(columns[order, 0], kind="stable")].tolist())
-        variables |= {
-            f"{rate}_difference": between.difference,
-            f"{rate}_difference_low": between.low,
-            f"{rate}_difference_high": between.high,
-            f"{rate}_discordant": discordant_people,
-            f"{rate}_p_value": between.p,
-            f"{rate}_separated": between.larger,
-            f"{rate}_letters": np.array(letters, dtype=object),
-        }
-    people_in_data = int((~codes.no_person[persons]).sum())
-    return _with_limits(ds, options, is_compared, people_in_data, limits_of, variables, [])
+        people_per_attempt = {"frr": 1, "far": 2}[rate]
+        differences = _paired_differences(
+            groups, len(everyone), people_per_attempt, is_compared, options.confidence
+        )
+        for statistic, values in differences.items():
+            variables[f"{rate}_{statistic}"] = values
+    people_in_data = int((~codes.no_person[everyone]).sum())
+    return _with_limits(ds, options, is_compared, people_in_data, limits, variables, [])
+
+
+def _paired_differences(
+    groups: Sequence[PeopleOfRate],
+    people: int,
+    people_per_attempt: int,
+    is_compared: np.ndarray,
+    confidence: float,
+) -> dict[str, np.ndarray]:
+    """Return the comparison of each two groups by one rate, by the ends of the names of variables.
+
+    The groups share people, whom the differences are paired over: each person is left out of all
+    groups at once. `people` is the number of all people.
+    """
+    # (groups, people): a person without attempts in a group has 0 there.
+    errors = np.zeros((len(groups), people))
+    attempts = np.zeros((len(groups), people))
+    for g, of_group in enumerate(groups):
+        errors[g, of_group.person] = of_group.errors_of
+        attempts[g, of_group.person] = of_group.attempts_of
+    has_attempt = attempts.any(axis=0)
+    errors = errors[:, has_attempt]
+    attempts = attempts[:, has_attempt]
+
+    # Pairs that too few people tell apart are not tested.
+    person_rates = list(np.nan_to_num(ratio(errors, attempts)))  # without attempts, no error
+    no_rates = [np.empty(0)] * len(groups)
+    if people_per_attempt == 1:
+        discordant_people = discordant(own=person_rates, shared=no_rates)
+    else:
+        discordant_people = discordant(own=no_rates, shared=person_rates)
+    is_tested = discordant_people >= least_discordant(confidence)
+    is_tested &= is_compared[:, None] & is_compared
+
+    # Column 0 is the rate with everybody.
+    all_errors = np.array([of_group.errors for of_group in groups], dtype=np.float64)
+    all_attempts = np.array([of_group.attempts for of_group in groups], dtype=np.float64)
+    columns = rates_without_each(errors, attempts, all_errors, all_attempts)
+    between = Differences.from_columns(columns, is_tested, confidence, widest=1.0)
+
+    # Letters go from the smallest rate to the largest one.
+    rates = columns[:, 0]
+    with_rate = np.flatnonzero(is_compared & ~np.isnan(rates))
+    order = with_rate[np.argsort(rates[with_rate], kind="stable")]
+    letters = between.letters(order.tolist())
+    return {
+        "difference": between.difference,
+        "difference_low": between.low,
+        "difference_high": between.high,
+        "discordant": discordant_people,
+        "p_value": between.p,
+        "separated": between.larger,
+        "letters": np.array(letters, dtype=object),
+    }
 
 
 def _with_limits(
@@ -905,29 +977,44 @@ def _p_values(
     counts: PeopleCounts, group: np.ndarray, is_compared: np.ndarray, options: IntervalMethod
 ) -> tuple[dict[str, float], list[Message]]:
     """Return the p-value of a permutation test of each rate; NaN if it is not tested."""
-    everyone = np.arange(len(group))
-    attempts = counts.genuine_attempts
-    tested = {"frr": (attempts - counts.genuine_accepted[0], attempts)}
-    notes = []
-    if len(everyone) > MOST_TESTED:
+    is_tested = is_compared[group] & ~counts.no_person
+    rejected = counts.genuine_attempts - counts.genuine_accepted[0]
+    stream_of_frr = Stream(options.seed, 1)
+    frr_p = _p_value(rejected, counts.genuine_attempts, group, is_tested, stream_of_frr)
+    if len(group) > MOST_TESTED:
         why = f"this is tested only with up to {MOST_TESTED:,} subjects"
-        what = "{far} within groups differs"
-        notes.append(Message("groups-not-compared", what=what, why=why))
-    else:
-        # Accepted attempts and all attempts of each two people, summed over both directions.
-        (accepted,), attempts = counts.of_groups(everyone, everyone)
-        tested["far"] = accepted + accepted.T, attempts + attempts.T
-    p_values = {"far": math.nan, "frr": math.nan}
-    for key, (rate, (errors, attempts)) in enumerate(tested.items(), start=1):
-        has_attempt = np.atleast_2d(attempts).any(axis=0)
-        person = np.flatnonzero(is_compared[group] & ~counts.no_person & has_attempt)
-        group_of_each = np.unique(group[person], return_inverse=True)[1].reshape(-1)
-        if group_of_each.any():
-            of_people = np.ix_(*[person] * errors.ndim)
-            own = errors[of_people].astype(np.float64), attempts[of_people].astype(np.float64)
-            stream = Stream(options.seed, key)
-            p_values[rate] = permutation_p_value(*own, group_of_each, stream)
-    return p_values, notes
+        note = Message("groups-not-compared", what="{far} within groups differs", why=why)
+        return {"frr": frr_p, "far": math.nan}, [note]
+
+    # Attempts of each two people, (people, people), summed over both directions.
+    everyone = np.arange(len(group))
+    (accepted,), claims = counts.of_groups(everyone, everyone)
+    stream_of_far = Stream(options.seed, 2)
+    far_p = _p_value(accepted + accepted.T, claims + claims.T, group, is_tested, stream_of_far)
+    return {"frr": frr_p, "far": far_p}, []
+
+
+def _p_value(
+    errors: np.ndarray,
+    attempts: np.ndarray,
+    group: np.ndarray,
+    is_tested: np.ndarray,
+    stream: Stream,
+) -> float:
+    """Return the p-value of one rate among the people tested; NaN if they are of one group or none.
+
+    `errors` and `attempts` are counts of all people, (people,) or (people, people). A person
+    without attempts has no rate, and is not permuted.
+    """
+    has_attempt = attempts != 0 if attempts.ndim == 1 else attempts.any(axis=0)
+    person = np.flatnonzero(is_tested & has_attempt)
+    group_of_tested = np.unique(group[person], return_inverse=True)[1].reshape(-1)  # from 0
+    if not group_of_tested.any():
+        return math.nan
+    tested: Any = person if attempts.ndim == 1 else np.ix_(person, person)
+    tested_errors = errors[tested].astype(np.float64)
+    tested_attempts = attempts[tested].astype(np.float64)
+    return permutation_p_value(tested_errors, tested_attempts, group_of_tested, stream)
 
 
 def permutation_p_value(
@@ -939,16 +1026,17 @@ def permutation_p_value(
     `attempts` are those of :func:`largest_deviation`, and `group` (people,) is from 0.
     """
     people = len(group)
-    values = people * (int(group.max()) + 1 if errors.ndim == 2 else 1)  # of a permutation
-    most_columns = max(1, _MOST_VALUES // values)
+    group_count = int(group.max()) + 1
+    values_of_permutation = people * group_count if errors.ndim == 2 else people
+    most_columns = max(1, _MOST_VALUES // values_of_permutation)
     observed = largest_deviation(errors, attempts, group[:, None])[0]
-    as_large, remaining = 0, PERMUTATIONS
+    as_large = 0
+    remaining = PERMUTATIONS
     while remaining:
         columns = min(most_columns, remaining)
         groups = np.stack([group[stream.permutation(people)] for _ in range(columns)], axis=1)
-        # A permutation may add the same counts in another order, and differ in the last digit.
         deviation = largest_deviation(errors, attempts, groups)
-        as_large += int((deviation >= observed * (1 - 1e-9)).sum())
+        as_large += int((deviation >= observed * (1 - _REORDERED)).sum())
         remaining -= columns
     return (1 + as_large) / (1 + PERMUTATIONS)
 
@@ -963,36 +1051,46 @@ def largest_deviation(errors: np.ndarray, attempts: np.ndarray, groups: np.ndarr
     `errors` and `attempts`, float64, are the own attempts of each person (FRR), (people,), or the
     attempts of each two people, (people, people), of which those within a group count (FAR).
     """
+    # The counts of each person, (people, columns), or (people, 1) if they are alike in all columns.
     group_count = int(groups.max()) + 1
     if errors.ndim == 1:
-        counted_with = 1
-        errors, attempts = errors[:, None], attempts[:, None]
+        people_per_attempt = 1
+        person_errors = errors[:, None]
+        person_attempts = attempts[:, None]
     else:
-        # The sum of each person with the people of the same group, (people, columns). One product
-        # serves all columns: membership is (people, columns * groups).
-        counted_with = 2  # an attempt is counted with both of its people
+        people_per_attempt = 2  # an attempt is counted with both of its people
+        # One product serves all columns: membership is (people, columns * groups).
         is_member_of = groups[:, :, None] == np.arange(group_count)
         membership = is_member_of.reshape(len(groups), -1).astype(np.float64)
-        own = groups[:, :, None]
-        of_errors = (errors @ membership).reshape(*groups.shape, group_count)
-        of_attempts = (attempts @ membership).reshape(*groups.shape, group_count)
-        errors = np.take_along_axis(of_errors, own, axis=2)[:, :, 0]
-        attempts = np.take_along_axis(of_attempts, own, axis=2)[:, :, 0]
+        person_errors = _with_own_group(errors, membership, groups)
+        person_attempts = _with_own_group(attempts, membership, groups)
 
-    # Both (groups, columns).
+    # The rates of each group, (groups, columns), and of all groups together, (columns,).
     is_member = [groups == g for g in range(group_count)]
-    errors_of = np.stack([(is_in * errors).sum(axis=0) for is_in in is_member]) / counted_with
-    attempts_of = np.stack([(is_in * attempts).sum(axis=0) for is_in in is_member]) / counted_with
-    rates = ratio(errors_of, attempts_of)
-    overall = ratio(errors_of.sum(axis=0), attempts_of.sum(axis=0))
+    summed_errors = np.stack([(is_in * person_errors).sum(axis=0) for is_in in is_member])
+    summed_attempts = np.stack([(is_in * person_attempts).sum(axis=0) for is_in in is_member])
+    group_errors = summed_errors / people_per_attempt
+    group_attempts = summed_attempts / people_per_attempt
+    rates = ratio(group_errors, group_attempts)
+    overall = ratio(group_errors.sum(axis=0), group_attempts.sum(axis=0))
+
     largest = np.zeros(groups.shape[1])
-    for is_in, rate, total in zip(is_member, rates, attempts_of, strict=True):
-        squares = (is_in * (errors - rate * attempts) ** 2).sum(axis=0)
+    for is_in, rate, total in zip(is_member, rates, group_attempts, strict=True):
+        squares = (is_in * (person_errors - rate * person_attempts) ** 2).sum(axis=0)
         distance = np.abs(rate - overall)
         with np.errstate(divide="ignore", invalid="ignore"):
             deviation = np.where(distance > _EQUAL, distance * total / np.sqrt(squares), 0.0)
-        largest = np.fmax(largest, deviation)
+        largest = np.fmax(largest, deviation)  # a group without attempts, NaN, does not count
     return largest
+
+
+def _with_own_group(counts: np.ndarray, membership: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """Return the sum of each person's `counts` with the people of the same group, as `groups`.
+
+    `membership` (people, columns * groups) is 1 where a person is in a group of a column.
+    """
+    with_each_group = (counts @ membership).reshape(*groups.shape, -1)
+    return np.take_along_axis(with_each_group, groups[:, :, None], axis=2)[:, :, 0]
 
 
 # ------------------------------------------------------------------------- groups of templates
@@ -1022,89 +1120,125 @@ def with_known_values(
     If the values are `of_probes`, all gallery templates stay. Raise :class:`DataError` if no
     template of a side has a known value.
     """
-    remarks: tuple[Message, ...] = ()
-    if isinstance(columns, str):
-        sides = _column(scores, columns, of_probes)
-    elif not of_probes and is_pair(columns):
-        probe = _joined(scores, columns[0], 0)
-        gallery = _joined(scores, columns[1], 1)
-        remarks = tuple(dict.fromkeys(probe.remarks + gallery.remarks))
-        sides = probe.values, gallery.values
-    else:
-        is_one_set = scores.layout != "pairs" and scores.probe_ids is scores.gallery_ids
-        if not of_probes and not is_one_set:
-            raise DataError(
-                f"`group` is {type(columns).__name__}; expected the name of a metadata "
-                f"column, or a pair of arrays: {_lengths(scores)}"
-            )
-        probe = _joined(scores, columns, 0)
-        sides = probe.values, np.empty(0) if of_probes else probe.values
-        remarks = probe.remarks
-    scores = scores.with_remarks(*remarks) if remarks else scores
-    is_known = [~no_value(side, "group") for side in sides]
-    if is_known[0].all() and is_known[1].all():
-        return scores, sides
+    (probe_values, gallery_values), remarks = _values_of_sides(scores, columns, of_probes)
+    if remarks:
+        scores = scores.with_remarks(*remarks)
+    is_known_probe = ~no_value(probe_values, "group")
+    is_known_template = ~no_value(gallery_values, "group")
+    if is_known_probe.all() and is_known_template.all():
+        return scores, (probe_values, gallery_values)
+
+    column = columns if isinstance(columns, str) else None
     remark = Message(
         "unknown-values",
-        column=columns if isinstance(columns, str) else "group",
-        probes=int((~is_known[0]).sum()),
-        templates=int((~is_known[1]).sum()),
+        column="group" if column is None else column,
+        probes=int((~is_known_probe).sum()),
+        templates=int((~is_known_template).sum()),
         treatment="they are left out",
     )
-    if scores.layout == "pairs" and not of_probes:
-        is_known = [is_known[0] & is_known[1]] * 2
-    for side, is_known_of_side, noun in zip(
-        sides, is_known, ("probe", "gallery template"), strict=True
-    ):
-        if not is_known_of_side.any() and len(side):
-            missing = no_value(side, "group")
-            if missing.any():
-                column = f" of the column {columns!r}" if isinstance(columns, str) else ""
-                raise DataError(
-                    f"`group`: {counted(int(missing.sum()), 'missing values')}{column} "
-                    f"(None, NaN or empty), the first that of {noun} {int(np.argmax(missing))}; "
-                    "leave those templates out, or give them a separate value"
-                )
-    places = np.flatnonzero(is_known[0]), np.flatnonzero(is_known[1])
-    keeps_gallery = scores.layout == "pairs" or of_probes
-    part = scores.select(probes=places[0], gallery=None if keeps_gallery else places[1])
-    known = sides[0][places[0]], sides[1][places[1]]
-    return part._with(remarks=(*scores.remarks, remark)), known
+    is_pairs = scores.layout == "pairs"
+    if is_pairs and not of_probes:  # a pair stays if both of its templates are known
+        is_known_probe &= is_known_template
+        is_known_template = is_known_probe
+    _require_known(probe_values, is_known_probe, "probe", column)
+    _require_known(gallery_values, is_known_template, "gallery template", column)
+
+    # Of pairs, the probes select both sides.
+    keeps_gallery = is_pairs or of_probes
+    known = scores.select(
+        probes=np.flatnonzero(is_known_probe),
+        gallery=None if keeps_gallery else np.flatnonzero(is_known_template),
+    )
+    known_values = probe_values[is_known_probe], gallery_values[is_known_template]
+    return known._with(remarks=(*scores.remarks, remark)), known_values
+
+
+def _values_of_sides(
+    scores: Scores, columns: Any, of_probes: bool
+) -> tuple[Sides, tuple[Message, ...]]:
+    """Return the values of both sides, known or not, and remarks on how they were brought in order.
+
+    `columns` is the name of a column, a pair of arrays, or one array: of the probes, or of the
+    templates of both sides, if they are the same ones.
+    """
+    if isinstance(columns, str):
+        return _column(scores, columns, of_probes), ()
+    if is_pair(columns) and not of_probes:
+        probe = _joined(scores, columns[0], 0)
+        gallery = _joined(scores, columns[1], 1)
+        remarks = tuple(dict.fromkeys(probe.remarks + gallery.remarks))  # each once
+        return (probe.values, gallery.values), remarks
+    is_one_set = scores.layout != "pairs" and scores.probe_ids is scores.gallery_ids
+    if not of_probes and not is_one_set:
+        raise DataError(
+            f"`group` is {type(columns).__name__}; expected the name of a metadata "
+            f"column, or a pair of arrays: {_lengths(scores)}"
+        )
+    probe = _joined(scores, columns, 0)
+    gallery_values = np.empty(0) if of_probes else probe.values
+    return (probe.values, gallery_values), probe.remarks
+
+
+def _require_known(values: np.ndarray, is_kept: np.ndarray, noun: str, column: str | None) -> None:
+    """Raise :class:`DataError` if no template of a side is kept, and one of it has no value.
+
+    `noun` is what a template of the side is called; `column` is None if values were given.
+    """
+    missing = no_value(values, "group")
+    if is_kept.any() or not missing.any():
+        return
+    of_column = "" if column is None else f" of the column {column!r}"
+    raise DataError(
+        f"`group`: {counted(int(missing.sum()), 'missing values')}{of_column} "
+        f"(None, NaN or empty), the first that of {noun} {int(np.argmax(missing))}; "
+        "leave those templates out, or give them a separate value"
+    )
 
 
 def is_pair(column: Any) -> bool:
+    """Whether values are a pair of arrays, and not two values of two templates."""
     if not isinstance(column, (tuple, list)) or len(column) != 2:
         return False
     return all(hasattr(x, "__len__") and not isinstance(x, (str, bytes)) for x in column)
 
 
 def _column(scores: Scores, name: str, of_probes: bool) -> Sides:
-    sides = (scores.probe_meta, *(() if of_probes else (scores.gallery_meta,)))
-    require_kept(scores, name, "group", *sides)
-    if scores.layout == "pairs" and not scores.probe_meta:
+    """Return a metadata column of both sides, or of the probes alone."""
+    probe = scores.probe_meta
+    gallery = scores.gallery_meta
+    if of_probes:
+        require_kept(scores, name, "group", probe)
+    else:
+        require_kept(scores, name, "group", probe, gallery)
+    if scores.layout == "pairs" and not probe:
         raise DataError(
             f"`group` is {received(name)}, but this list of pairs has no metadata; give the "
             "table of its templates as `labels`, with a column template, name a column of the list "
             f"by `columns`, or give in Python a pair of arrays: {_lengths(scores)}"
         )
-    probe, gallery = scores.probe_meta, scores.gallery_meta
-    common_columns = [column for column in probe if of_probes or column in gallery]
-    if name in common_columns:
-        return probe[name], np.empty(0) if of_probes else gallery[name]
-    existing = "probes and gallery have no column in common"
-    if common_columns:
-        existing = (
-            f"{'probes have' if of_probes else 'both sides have'}: {', '.join(common_columns)}"
-        )
-    if name in probe:
+    usable_columns = [column for column in probe if of_probes or column in gallery]
+    if name not in usable_columns:
+        raise _unknown_column(scores, name, usable_columns, of_probes)
+    return probe[name], np.empty(0) if of_probes else gallery[name]
+
+
+def _unknown_column(
+    scores: Scores, name: str, usable_columns: Sequence[str], of_probes: bool
+) -> DataError:
+    """Return the error that a column is missing, with the side that lacks it and what there is."""
+    sides = "probes have" if of_probes else "both sides have"
+    existing = f"{sides}: {', '.join(usable_columns)}"
+    if not usable_columns:
+        existing = "probes and gallery have no column in common"
+    if name in scores.probe_meta:
         side = "the gallery"
-    elif name in gallery:
+    elif name in scores.gallery_meta:
         side = "the probe"
     else:
         side = "the"
-    raise DataError(
+    return DataError(
         f"`group` is {received(name)}, but {side} metadata have no such column; "
-        f"{existing}.{nearest_name(name, common_columns)} Metadata are read with `meta`"
+        f"{existing}.{nearest_name(name, usable_columns)} Metadata are read with `meta`"
     )
 
 
