@@ -23,15 +23,16 @@ from bioeval.showing.text import Term, Text, say
 from bioeval.stats.aggregate import aggregate
 from bioeval.studies.threshold_study import new_people
 
-# In parts of an axis: the room before 0, the end of the vertical axis, and where a target is so far
-# to the right that its words are at its left.
+# In parts of an axis: the room before 0, so that points at 0 are whole; the end of the vertical
+# axis, above the bars; and where a target is so far to the right that its words are at its left.
 BEFORE, BEYOND, TO_THE_RIGHT = 0.03, 1.1, 0.8
 
-#: The two points among the folds: mean of the test parts, and rates where thresholds were chosen.
-_LOOKS: tuple[dict[str, Any], ...] = (
-    {"fmt": "o", "capsize": 4},
-    {"fmt": "D", "markerfacecolor": "white", "linewidth": 1.0},
-)
+#: The looks of two points: the mean of the test parts, and where thresholds were chosen.
+_TESTED: dict[str, Any] = {"fmt": "o", "capsize": 4, "linewidth": CURVE}
+_CHOSEN: dict[str, Any] = {"fmt": "D", "markerfacecolor": "white", "linewidth": 1.0}
+
+LETTERS_OF_RATE = 10  # a rate in per cent at the axis, with the space behind it
+MOST_RATES = 8  # numbers on the axis of FAR
 
 
 @styled
@@ -48,19 +49,16 @@ def folds(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """
     plot = Display(pick(data, "folds", single=True), ax, style)
     ds = plot.systems[0].dataset
-    note_on_training = "" if ds.attrs["chosen_on"] == "given" else " (optimistic)"
     means = aggregate(ds, ("repeat", "fold"))
     means = means.assign({rate: means[rate].sel(statistic="mean") for rate in ("far", "frr")})
-    undefined = _draw_folds(
-        plot,
-        style,
-        ds.sel(part="test"),
-        {
-            "test parts, mean": means.sel(part="test"),
-            f"training parts, mean{note_on_training}": means.sel(part="train"),
-        },
-    )
-    return _finish_folds(plot, str(ds.attrs["task"]), limits_in_words(ds.attrs), *undefined)
+    test_parts = ds.sel(part="test")
+    _draw_folds(plot, test_parts, style)
+    _draw_point(plot.ax_, means.sel(part="test"), "test parts, mean", _TESTED)
+    note_on_training = "" if ds.attrs["chosen_on"] == "given" else " (optimistic)"
+    label_of_training = f"training parts, mean{note_on_training}"
+    _draw_point(plot.ax_, means.sel(part="train"), label_of_training, _CHOSEN)
+    caption = [limits_in_words(ds.attrs), *_undefined_in_words(test_parts, ds.attrs)]
+    return _finish_folds(plot, str(ds.attrs["task"]), test_parts, caption)
 
 
 @styled
@@ -76,76 +74,89 @@ def threshold_study(data: Any, ax: Axes | Figure | None = None, **style: Any) ->
     """
     plot = Display(pick(data, "threshold_study", single=True), ax, style)
     ds = plot.systems[0].dataset
-    chosen = ds.sel(part="all")
-    points = {
-        f"expected of {new_people(ds)}": ds.sel(part="test"),
-        "where it was chosen (optimistic)": chosen,
-    }
     names = [str(name) for name in ds.data_vars if "folds/" in str(name)]
-    of_folds = xr.Dataset({name.removeprefix("folds/"): ds[name] for name in names})
-    undefined = _draw_folds(plot, style, of_folds, points)
+    test_parts = xr.Dataset({name.removeprefix("folds/"): ds[name] for name in names})
+    chosen = ds.sel(part="all")
+    _draw_folds(plot, test_parts, style)
+    _draw_point(plot.ax_, ds.sel(part="test"), f"expected of {new_people(ds)}", _TESTED)
+    _draw_point(plot.ax_, chosen, "where it was chosen (optimistic)", _CHOSEN)
     level = f"{100 * float(ds.attrs['confidence']):g} %"
-    bars = [f"filled: {level} interval of the mean over folds (Nadeau and Bengio)"]
+    caption: list[Text] = [f"filled: {level} interval of the mean over folds (Nadeau and Bengio)"]
     if np.isfinite(chosen["far_low"] + chosen["frr_low"]):
-        bars.append(f"hollow: {level} interval at this threshold, by people")
-    return _finish_folds(plot, say("{far} and {frr} of a threshold"), *bars, *undefined)
+        caption.append(f"hollow: {level} interval at this threshold, by people")
+    caption += _undefined_in_words(test_parts, ds.attrs)
+    return _finish_folds(plot, say("{far} and {frr} of a threshold"), test_parts, caption)
 
 
-def _draw_folds(
-    plot: Display,
-    style: Mapping[str, Any],
-    folds: xr.Dataset,
-    points: Mapping[str, xr.Dataset],
-) -> list[Text]:
-    """Draw FAR and FRR of each fold, and two points by their labels, in the order of `_LOOKS`.
-
-    The `points` have ``far`` and ``frr``, and may have their limits. Return in words the rates that
-    are not defined in all folds.
-    """
-    ax, ds = plot.ax_, plot.systems[0].dataset
-    far, frr = (folds[rate].values.ravel() for rate in ("far", "frr"))
+def _draw_folds(plot: Display, folds: xr.Dataset, style: Mapping[str, Any]) -> None:
+    """Draw a dot for each fold; `folds` has ``far`` and ``frr`` of the test parts."""
     dots: dict[str, Any] = {"color": Style.colour(Style.rule), "alpha": 0.4, "markersize": 4.5}
-    label = f"test part of a {unit_of(ds.attrs)}"
-    ax.plot(far, frr, "o", markeredgewidth=0, clip_on=False, label=label, **{**dots, **style})
-    for (label, point), look in zip(points.items(), _LOOKS, strict=True):
-        middle: dict[str, Any] = {}
-        bars: dict[str, Any] = {}
-        for axis, rate in (("x", "far"), ("y", "frr")):
-            low, high = (float(point.get(f"{rate}_{end}", np.nan)) for end in ("low", "high"))
-            middle[axis] = value = float(point[rate])
-            bars[f"{axis}err"] = np.maximum([[value - low], [high - value]], 0)
-        properties: dict[str, Any] = {"color": Style.colour(Style.text), "markersize": 7}
-        drawn = ax.errorbar(
-            **middle, **bars, zorder=4, **properties, **{"linewidth": CURVE, **look}
-        )
-        drawn.lines[0].set_label(label)  # the legend shows the point without its bars
+    dots["label"] = f"test part of a {unit_of(plot.systems[0].dataset.attrs)}"
+    far, frr = folds["far"].values.ravel(), folds["frr"].values.ravel()
+    plot.ax_.plot(far, frr, "o", markeredgewidth=0, clip_on=False, **{**dots, **style})
+
+
+def _draw_point(ax: Axes, rates: xr.Dataset, label: str, look: Mapping[str, Any]) -> None:
+    """Draw FAR and FRR as one point, with a bar across and a bar upward where they have limits."""
+    drawn = ax.errorbar(
+        float(rates["far"]),
+        float(rates["frr"]),
+        xerr=_lengths_of_bar(rates, "far"),
+        yerr=_lengths_of_bar(rates, "frr"),
+        zorder=4,
+        color=Style.colour(Style.text),
+        markersize=7,
+        **look,
+    )
+    drawn.lines[0].set_label(label)  # the legend shows the point without its bars
+
+
+def _lengths_of_bar(rates: xr.Dataset, rate: str) -> np.ndarray:
+    """Return how far the limits are below and above a rate, (2, 1); NaN without limits.
+
+    No length is negative, which matplotlib refuses.
+    """
+    value = float(rates[rate])
+    low = float(rates.get(f"{rate}_low", np.nan))
+    high = float(rates.get(f"{rate}_high", np.nan))
+    return np.maximum([[value - low], [high - value]], 0)
+
+
+def _undefined_in_words(folds: xr.Dataset, attrs: Mapping[str, Any]) -> list[Text]:
+    """Return a text on each rate that is not defined in all folds."""
+    number = folds["far"].size
+    texts: list[Text] = []
+    for name in ("far", "frr"):
+        defined = int(np.isfinite(folds[name].values).sum())
+        if defined < number:
+            part = f"{defined:,} of {counted(number, f'{unit_of(attrs)}s')}"
+            texts.append(say("{rate} is defined in {part}", rate=Term(name), part=part))
+    return texts
+
+
+def _finish_folds(plot: Display, title: Text, folds: xr.Dataset, caption: list[Text]) -> Display:
+    """Set the limits of the axes from what is drawn, mark the target, and write the words."""
+    ax = plot.ax_
     ax.set_xlim(left=-BEFORE * ax.get_xlim()[1])
     ax.set_ylim(bottom=-BEFORE * ax.get_ylim()[1], top=BEYOND * ax.get_ylim()[1])
-    rule = rule_of(ds.attrs)
+    rule = rule_of(plot.systems[0].dataset.attrs)
     if rule.name == "far":
         target = rule.values[0]
-        ax.set_xlim(right=max(ax.get_xlim()[1], (1 + BEFORE) * target))
+        ax.set_xlim(
+            right=max(ax.get_xlim()[1], (1 + BEFORE) * target)
+        )  # it may be beyond all folds
         text = f"target {percent(target, '.3g')}"
         plot_axes.named_line(ax, target, text, Style.text, TO_THE_RIGHT, 3)
-    width = plot_axes.LETTER * Style.look.small * 10  # letters of a rate and the space behind it
-    ax.locator_params("x", nbins=min(8, int(plot_axes.room(ax)[0] / width)))
+    width = plot_axes.LETTER * Style.look.small * LETTERS_OF_RATE
+    ax.locator_params("x", nbins=min(MOST_RATES, int(plot_axes.room(ax)[0] / width)))
     ax.xaxis.set_major_formatter(in_per_cent)
     ax.yaxis.set_major_formatter(in_per_cent)
-    if not np.isfinite(far + frr).any():
+    has_both_classes = np.isfinite(folds["far"].values + folds["frr"].values)
+    if not has_both_classes.any():
         plot.empty("No fold has attempts of both classes")
-    number, unit = len(far), f"{unit_of(ds.attrs)}s"
-    undefined: list[Text] = []
-    for name, rates in (("far", far), ("frr", frr)):
-        if (defined := int(np.isfinite(rates).sum())) < number:
-            part = f"{defined:,} of {counted(number, unit)}"
-            undefined.append(say("{rate} is defined in {part}", rate=Term(name), part=part))
-    return undefined
-
-
-def _finish_folds(plot: Display, title: Text, *bars: Text) -> Display:
     x_label = plot.named(say("False accept rate, {far}"))
     y_label = plot.named(say("False reject rate, {frr}"))
-    plot.finish(plot.of_system(title), bars, x_label, y_label)
+    plot.finish(plot.of_system(title), caption, x_label, y_label)
     return plot
 
 
@@ -194,60 +205,94 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
         caption = [f"{number} of the same people; band: the middle 95 % of them"]
     if "threshold" in first.dims:
         return plot.end("Mean", plot.over_thresholds(), "Rate", caption=caption)
-    rates_drawn = [np.ones(1)]
+
+    rates_drawn = [np.ones(1)]  # the axes have a rate also if no curve is defined
     for curve in plot.defined:
-        rates_of_folds = np.empty((0, len(curve.x)))
-        if is_over_folds:
-            values = curve.system.dataset[curve.variable].sel(part="test").values
-            rates_of_folds = values.reshape(-1, len(curve.x))
-        plot.cloud(curve, ((curve.x, x) for x in rates_of_folds), marker=".", linestyle="none")
-        is_defined = np.isfinite(curve.y)
-        x, mean = curve.x[is_defined], curve.y[is_defined]
-        if (np.diff(curve.x) == 1).all() and not len(rates_of_folds):
-            plot.line(curve, x, mean)
-            plot.band(curve, is_defined)
-        else:  # a point with a bar: rates between chosen ranks are unknown
-            plot.line(curve, x, mean, linestyle="none", marker="o", markersize=7)
-            if curve.low is not None and curve.high is not None:
-                limits = curve.low[is_defined], curve.high[is_defined]
-                colour = plot.lines_[curve.name].get_color()
-                plot.ax_.vlines(x, *limits, color=colour, linewidth=CURVE)
-        rates_drawn += [x for x in (curve.y, curve.low, curve.high) if x is not None]
+        rates_of_folds = _rates_of_folds(curve) if is_over_folds else np.empty((0, len(curve.x)))
+        plot.cloud(curve, [(curve.x, y) for y in rates_of_folds], marker=".", linestyle="none")
+        if _has_all_ranks(curve) and not len(rates_of_folds):
+            _draw_curve(plot, curve)
+        else:
+            _draw_bars(plot, curve)
+        rates_drawn += [rates for rates in (curve.y, curve.low, curve.high) if rates is not None]
         rates_drawn.extend(rates_of_folds)
+
     last = max(int(curve.x[-1]) for curve in plot.curves.values())
-    if all((np.diff(c.x) == 1).all() for c in plot.defined):  # folds have chosen ranks alone
+    # Between chosen ranks, nobody knows where a curve ends to change.
+    if all(_has_all_ranks(curve) for curve in plot.defined):
         last = plot_axes.last_change(rates_drawn, last)
     plot_axes.rank_axis(plot.ax_, last)
-    plot_axes.rate_axis(plot.ax_, min(map(np.nanmin, rates_drawn)) if plot.lines_ else 0.0)
+    smallest = min(map(np.nanmin, rates_drawn)) if plot.lines_ else 0.0
+    plot_axes.rate_axis(plot.ax_, smallest)
     cms = say("Cumulative match score, {cms}(k)")
     dir_ = say("Detection and identification rate, {dir}(k)")
-    y = plot.write(cms if "cms" in first else dir_)
-    return plot.end("Mean", "Rank k", y, caption=caption)
+    y_label = plot.write(cms if "cms" in first else dir_)
+    return plot.end("Mean", "Rank k", y_label, caption=caption)
+
+
+def _has_all_ranks(curve: Curve) -> bool:
+    """Whether a curve has each rank up to its last; curves of folds have chosen ranks alone."""
+    return bool((np.diff(curve.x) == 1).all())
+
+
+def _rates_of_folds(curve: Curve) -> np.ndarray:
+    """Return the rates in the test parts, (folds, ranks); repetitions follow each other."""
+    rates = curve.system.dataset[curve.variable].sel(part="test").values
+    return rates.reshape(-1, len(curve.x))
+
+
+def _draw_curve(plot: Curves, curve: Curve) -> None:
+    """Draw the mean at all ranks as a line with its band."""
+    is_defined = np.isfinite(curve.y)
+    plot.line(curve, curve.x[is_defined], curve.y[is_defined])
+    plot.band(curve, is_defined)
+
+
+def _draw_bars(plot: Curves, curve: Curve) -> None:
+    """Draw the mean at each rank as a point with a bar: between chosen ranks, it is unknown."""
+    is_defined = np.isfinite(curve.y)
+    ranks = curve.x[is_defined]
+    look: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 7}
+    plot.line(curve, ranks, curve.y[is_defined], **look)
+    if curve.low is not None and curve.high is not None:
+        colour = plot.lines_[curve.name].get_color()
+        low, high = curve.low[is_defined], curve.high[is_defined]
+        plot.ax_.vlines(ranks, low, high, color=colour, linewidth=CURVE)
 
 
 def _mean_curves(systems: list[System]) -> list[Curve]:
+    """Return the curves of the mean rates of all systems, with their colours and line styles.
+
+    A curve has the line style of its rate, and its colour if there is one system alone; else it has
+    the colour of its system. Curves over ranks, one a system, have no style of a rate.
+    """
     curves = []
     for number, system in enumerate(systems):
-        dataset = system.dataset
-        fold_dims = [str(dim) for dim in OVER if dim in dataset.dims]
-        if "part" in dataset.dims:
-            averaged = aggregate(dataset, fold_dims).sel(statistic="mean", part="test")
-        else:
-            rates = dataset[[rate for rate in _RATES if rate in dataset]]
-            if "dir" in rates:  # FRR is 1 - DIR at rank 1
-                rates = rates.drop_vars("frr").assign(dir=rates["dir"].sel(rank=1, drop=True))
-            averaged = aggregate(rates, fold_dims, interval="quantile").sel(statistic="mean")
-        single = [rate for rate in _RATES if rate in averaged and not averaged[rate].ndim]
-        means = replace(system, dataset=averaged.drop_vars(single))
+        means = replace(system, dataset=_mean_rates(system.dataset))
         for rate, word in _RATES.items():
             if rate not in means.dataset:
                 continue
-            # A curve has the colour of its rate or, with several systems, of its system.
             if means.dataset[rate].dims == ("rank",):
-                curve, look = Curve.from_variables(means, "rank", rate), number
+                curve = Curve.from_variables(means, "rank", rate)
+                style_number = number
             else:
                 curve = Curve.from_variables(means, "threshold", rate, word, rank=1)
-                look = Style.hues[rate]
-            hue = number if len(systems) > 1 else look
-            curves.append(replace(curve, system=system, hue=hue, dash=look))
+                style_number = Style.hues[rate]
+            hue = number if len(systems) > 1 else style_number
+            # The system of the curve is the one with the rates of each fold.
+            curves.append(replace(curve, system=system, hue=hue, dash=style_number))
     return curves
+
+
+def _mean_rates(ds: xr.Dataset) -> xr.Dataset:
+    """Return the rates that are curves, averaged over folds or partitions, with their limits."""
+    dims = [str(dim) for dim in OVER if dim in ds.dims]
+    if "part" in ds.dims:
+        means = aggregate(ds, dims).sel(statistic="mean", part="test")
+    else:
+        rates = ds[[rate for rate in _RATES if rate in ds]]
+        if "dir" in rates:  # FRR is 1 - DIR at rank 1
+            rates = rates.drop_vars("frr").assign(dir=rates["dir"].sel(rank=1, drop=True))
+        means = aggregate(rates, dims, interval="quantile").sel(statistic="mean")
+    single_numbers = [rate for rate in _RATES if rate in means and not means[rate].ndim]
+    return means.drop_vars(single_numbers)
