@@ -21,7 +21,7 @@ from bioeval.base.errors import (
 from bioeval.base.progress import rows_reported
 from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer, parts_of, reduce
-from bioeval.counting.searches import Searching, check_max_rank
+from bioeval.counting.searches import Searches, Searching, check_max_rank
 from bioeval.counting.single_template import thresholds_over
 from bioeval.counting.thresholds import (
     curve_thresholds,
@@ -139,32 +139,13 @@ def gallery_size(
     require_subjects(scores, "a gallery of fewer subjects")
     require_values(scores, "a rate against the gallery size")
     require_templates(scores, "a search")
-    lists = scores.completeness
-    if lists.incomplete:
-        low, high, templates = (lists.attrs[f"candidates{x}"] for x in ("_least", "_most", ""))
-        raise ProtocolError(
-            "rates against the gallery size need all candidates of each probe, but a part of the "
-            f"gallery was not compared with {lists.incomplete:,} of "
-            f"{counted(lists.searches, 'probes')} (each probe with at least {low:,} and at most "
-            f"{high:,} of {counted(templates, 'templates')}). Compare each probe with the whole "
-            'gallery, count failed comparisons by `nan="reject"`, or select the probes and '
-            "templates that were compared"
-        )
+    _require_complete_lists(scores)
     subjects = len(scores.gallery_order.subjects)
-    if sizes is None:
-        spread = np.geomspace(min(2, subjects), subjects, SIZES)
-        gallery_sizes = np.unique(np.rint(spread).astype(np.int64))
-    else:
-        array = np.atleast_1d(require_array("sizes", sizes))
-        is_listed = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
-        if not is_listed or array[0] < 1 or array[-1] > subjects or (array[1:] <= array[:-1]).any():
-            raise DataError(
-                f"`sizes` is {received(sizes)}; expected increasing whole numbers of "
-                f"subjects from 1 to {subjects:,}, the subjects of the gallery"
-            )
-        gallery_sizes = array.astype(np.int64)
+    gallery_sizes = _checked_sizes(sizes, subjects)
     curve = curve_thresholds(thresholds, n_thresholds)
     grid = thresholds_over(scores, curve, THRESHOLDS)
+
+    # The searches of the whole gallery, and a histogram of the candidates of impostors.
     searching = Searching(scores, task)
     is_enrolled = scores.gallery_order.probe_group >= 0
     candidates = CandidateSubjects(task.fusion, grid, subjects, is_enrolled)
@@ -172,47 +153,44 @@ def gallery_size(
     with rows_reported():
         *facts, histogram = reduce(parts, *searching.reducers, candidates)
     searches = searching.result(*facts)
+    impostor_role = searches.impostor_role(task.impostors)
+    kinds = KINDS[impostor_role]
+    mated_probes = np.flatnonzero(searches.mates > 0)
+    genuine_attempts = len(mated_probes)
+    # Each threshold has every impostor once, by its number of candidates.
+    impostor_attempts = int(histogram[list(kinds), :1].sum())
+
+    # Expected rates of all galleries of each size.
     points = len(gallery_sizes) * (len(grid) + 1)
     ranks, remarks = ranks_to_report(subjects, max_rank, points)
-
-    # (t + 1, subjects): the expected number of probes with 0, 1, ... subjects closer than the mate,
-    # by the first threshold that accepts the mate; the last row has mates beyond all thresholds.
-    kinds = KINDS[searches.impostor_role(task.impostors)]
-    impostors_made = int(histogram[list(kinds), :1].sum())
-    mated = np.flatnonzero(searches.mates > 0)
-    probes, rank, weights = searches.rank_weights(mated, task.ties)
-    closer = np.zeros((len(grid) + 1, subjects))
-    np.add.at(closer, (np.searchsorted(grid, searches.mate[probes]), rank - 1), weights)
-
-    # For each size, the gallery has the probe's own subject for CMS and DIR, and not for FAR.
-    identified_by_size = []
+    probes_by_closer = _probes_by_closer(searches, mated_probes, grid, task.ties, subjects)
+    identified = _identified_by_size(probes_by_closer, gallery_sizes, ranks, genuine_attempts)
+    identification_rates = rate(identified, genuine_attempts)
+    cms = identification_rates[:, -1]  # the last threshold accepts all mates
     accepted_by_size = []
     for size in gallery_sizes.tolist():
-        # (t + 1, ranks): expected probes, up to each threshold and each rank.
-        identified = drawn_marked(subjects - 1, size - 1, closer, ranks).cumsum(0).cumsum(1)
-        identified_by_size.append(np.minimum(identified, len(mated)))
         accepted_by_size.append(sum(_accepted(histogram[kind], kind, size) for kind in kinds))
-    # (sizes, t + 1, ranks): the last threshold accepts all mates.
-    identification_rates = rate(np.stack(identified_by_size), len(mated))
-    cms = identification_rates[:, -1]
-    far = rate(np.minimum(np.stack(accepted_by_size), impostors_made), impostors_made)
-    if not len(mated):
+    accepted = np.minimum(np.stack(accepted_by_size), impostor_attempts)
+    far = rate(accepted, impostor_attempts)
+
+    # The dataset.
+    if not genuine_attempts:
         remarks.append(Message("no-attempt", what="genuine attempt", rates=["cms", "dir", "frr"]))
-    if not impostors_made:
+    if not impostor_attempts:
         remarks.append(Message("no-attempt", what="impostor attempt", rates=["far"]))
     elif np.isnan(far[-1]).any():
         remarks.append(Message("one-subject-left-out", subjects=subjects, others=subjects - 1))
-    by_threshold = ("gallery_size", "threshold")
     order = in_order_of_scores(searches.about.kind)
     dir_ = identification_rates[:, :-1][:, order]
+    by_threshold = ("gallery_size", "threshold")
     variables = {
         "cms": (("gallery_size", "rank"), cms),
         "recognition_rate": (("gallery_size",), cms[:, 0]),
         "dir": (("gallery_size", "threshold", "rank"), dir_),
         "far": (by_threshold, far[:, order]),
         "frr": (by_threshold, 1.0 - dir_[:, :, 0]),
-        "genuine_attempts": len(mated),
-        "impostor_attempts": impostors_made,
+        "genuine_attempts": genuine_attempts,
+        "impostor_attempts": impostor_attempts,
     }
     coordinates = {
         "gallery_size": gallery_sizes,
@@ -225,17 +203,82 @@ def gallery_size(
         "rank_unit": "subject",
         "fusion": searches.fusion,
         "ties": task.ties,
-        "impostors": searches.impostor_role(task.impostors),
+        "impostors": impostor_role,
     }
     result = dataset(variables, GALLERY_SIZE, coordinates, attrs)
     if isinstance(curve, np.ndarray):
-        smallest = result.isel(gallery_size=0)  # FAR of the largest gallery may be undefined
-        detected = smallest["dir"].isel(rank=-1)
+        # Of the smallest gallery: FAR of the largest may be undefined.
+        smallest = result.isel(gallery_size=0)
+        not_detected = 1 - smallest["dir"].isel(rank=-1).values
         following = following_scores(scores, curve)
-        far, frr = smallest["far"].values, 1 - detected.values
-        beyond = all_beyond_scores(curve, far, frr, following)
+        beyond = all_beyond_scores(curve, smallest["far"].values, not_detected, following)
         result.attrs.update(message_attrs([*messages_of(result.attrs), *beyond]))
     return result
+
+
+def _require_complete_lists(scores: Scores) -> None:
+    """Raise an error if a probe was compared with only a part of the gallery."""
+    lists = scores.completeness
+    if not lists.incomplete:
+        return
+    low = lists.attrs["candidates_least"]
+    high = lists.attrs["candidates_most"]
+    templates = lists.attrs["candidates"]
+    raise ProtocolError(
+        "rates against the gallery size need all candidates of each probe, but a part of the "
+        f"gallery was not compared with {lists.incomplete:,} of "
+        f"{counted(lists.searches, 'probes')} (each probe with at least {low:,} and at most "
+        f"{high:,} of {counted(templates, 'templates')}). Compare each probe with the whole "
+        'gallery, count failed comparisons by `nan="reject"`, or select the probes and '
+        "templates that were compared"
+    )
+
+
+def _checked_sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
+    """Return the sizes of galleries, int64; by default, in equal ratios from 2 up to all."""
+    if sizes is None:
+        spread = np.geomspace(min(2, subjects), subjects, SIZES)
+        return np.unique(np.rint(spread).astype(np.int64))
+    array = np.atleast_1d(require_array("sizes", sizes))
+    is_listed = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
+    if not is_listed or array[0] < 1 or array[-1] > subjects or (array[1:] <= array[:-1]).any():
+        raise DataError(
+            f"`sizes` is {received(sizes)}; expected increasing whole numbers of "
+            f"subjects from 1 to {subjects:,}, the subjects of the gallery"
+        )
+    return array.astype(np.int64)
+
+
+def _probes_by_closer(
+    searches: Searches, mated_probes: np.ndarray, grid: np.ndarray, ties: Ties, subjects: int
+) -> np.ndarray:
+    """Return the expected number of probes with 0, 1, ... subjects closer than the mate.
+
+    The result, (t + 1, subjects), has a row for the first threshold that accepts the mate; the last
+    row has mates beyond all thresholds. A probe whose mate is tied counts in parts.
+    """
+    probes, rank, weights = searches.rank_weights(mated_probes, ties)
+    first_threshold = np.searchsorted(grid, searches.mate[probes])
+    table = np.zeros((len(grid) + 1, subjects))
+    np.add.at(table, (first_threshold, rank - 1), weights)
+    return table
+
+
+def _identified_by_size(
+    probes_by_closer: np.ndarray, gallery_sizes: np.ndarray, ranks: int, mated_probes: int
+) -> np.ndarray:
+    """Return the expected number of identified probes, (sizes, t + 1, ranks).
+
+    A gallery has the probe's own subject, and others drawn from the other subjects. The numbers are
+    of mates up to each threshold and rank; the last threshold is beyond all mates.
+    """
+    subjects = probes_by_closer.shape[1]
+    by_size = []
+    for size in gallery_sizes.tolist():
+        by_first = drawn_marked(subjects - 1, size - 1, probes_by_closer, ranks)
+        identified = by_first.cumsum(axis=0).cumsum(axis=1)
+        by_size.append(np.minimum(identified, mated_probes))  # a sum may be rounded up
+    return np.stack(by_size)
 
 
 def _accepted(table: np.ndarray, kind: int, size: int) -> np.ndarray:
