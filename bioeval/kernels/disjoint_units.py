@@ -50,8 +50,10 @@ def match_most(start, neighbour, mate):
     n = len(mate)
     label = np.zeros(n, dtype=np.int8)
     visited = np.full(n, -1, dtype=np.int64)
-    parent = np.full(n, -1, dtype=np.int64)  # the member from which each member was reached, or -1
-    base = np.arange(n)  # the next member towards the base of the blossom of each member
+    # Of an odd member, the even member from which it was reached; in a blossom, the next member the
+    # other way round its circle. A path to the root takes parents and mates in turn.
+    parent = np.full(n, -1, dtype=np.int64)
+    base = np.arange(n)  # the next member towards the base of its blossom; a base has itself
     queue = np.empty(n, dtype=np.int64)  # members at an even distance, in the order of the search
     step = 0
     for root in range(n):
@@ -64,10 +66,13 @@ def match_most(start, neighbour, mate):
             head += 1
             for k in range(start[member], start[member + 1]):
                 other = neighbour[k]
+                # Nothing is gained by an odd member, which was reached before, by a member of an
+                # earlier search, or inside a blossom.
                 is_done = label[other] == _ODD or label[other] == _DONE
                 if is_done or _base(base, other) == _base(base, member):
                     continue
                 if label[other] == _FREE:
+                    # The tree grows by `other` and its mate, or a path ends at `other`.
                     label[other], parent[other] = _ODD, member
                     if mate[other] < 0:
                         _exchange(parent, mate, other)
@@ -77,6 +82,7 @@ def match_most(start, neighbour, mate):
                     label[mate[other]], queue[tail] = _EVEN, mate[other]
                     tail += 1
                     continue
+                # Both members are even: with the ways to where they meet, they are an odd circle.
                 step += 1
                 common = _meeting(other, member, parent, base, mate, visited, step)
                 for u, v in ((other, member), (member, other)):
@@ -86,6 +92,7 @@ def match_most(start, neighbour, mate):
 
 @called_by_loops
 def _base(base, v):
+    """Return the base of the blossom of `v`, or `v`; shorten the way to it for later calls."""
     while base[v] != v:
         base[v] = base[base[v]]
         v = base[v]
@@ -94,6 +101,7 @@ def _base(base, v):
 
 @called_by_loops
 def _exchange(parent, mate, u):
+    """Pair the end `u` of a path with its parent, the parent's former mate with its, and so on."""
     while u >= 0:
         v = parent[u]
         next_member = mate[v]
@@ -103,6 +111,11 @@ def _exchange(parent, mate, u):
 
 @called_by_loops
 def _meeting(u, v, parent, base, mate, visited, step):
+    """Return the first base on the ways of both even members `u` and `v` to the root.
+
+    The two go up in turn, and mark their bases by `step`, the number of this call; -1 is above the
+    root.
+    """
     while True:
         if u >= 0:
             u = _base(base, u)
@@ -115,7 +128,11 @@ def _meeting(u, v, parent, base, mate, visited, step):
 
 @called_by_loops
 def _shrink(u, v, common, parent, base, mate, label, queue, tail):
-    """Shrink one side of a blossom, from `u` to `common`; return the new end of the queue."""
+    """Shrink one side of a blossom, from `u` to `common`; return the new end of the queue.
+
+    `u` and its neighbour `v` close the circle. Each even member gets its neighbour on the circle as
+    a parent, for paths the other way round; each odd member becomes even, and is in the queue.
+    """
     while _base(base, u) != common:
         parent[u] = v
         v = mate[u]
@@ -132,7 +149,10 @@ def _shrink(u, v, common, parent, base, mate, label, queue, tail):
 
 @called_by_loops
 def _leave(tree, mate, label, parent, base, new_label):
-    """Give the members that a search has visited (its queue, and their mates) a new label."""
+    """Give the members that a search has visited (its queue, and their mates) a new label.
+
+    They lose their parents and blossoms.
+    """
     for v in tree:
         for u in (v, mate[v]):
             if u >= 0:
