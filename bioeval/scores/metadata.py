@@ -184,24 +184,31 @@ def places_of_values(values: np.ndarray, column: str, subject: np.ndarray) -> np
         texts = [str(x).strip() for x in objects]
     if (dates := _iso_dates(texts)) is not None:
         return ranked(dates)
-    for text in texts:  # dates and times whose order as text would not be their order in time
-        match = _TWO_READINGS.fullmatch(text)
-        if not match and not _IN_WORDS.fullmatch(text):
-            continue
-        readings = ""
-        if match and max(days := (int(match[1]), int(match[3]))) <= 12:
-            readings = f", which may be day {days[0]} of month {days[1]} or the reverse"
-        raise DataError(
-            f"`enrol` orders templates by {column!r}, whose value {text!r} is a date or a time in "
-            f"another form than ISO's{readings}; write dates as 2024-04-03 or 2024-04-03T15:30, "
-            "and times as 15:30"
-        )
+    _refuse_other_dates(texts, column)
     form_of_subject: dict[int, str] = {}
     for text, person in zip(texts, subject.tolist(), strict=True):
         form = re.sub("[0-9]+", "0", text)
         if form_of_subject.setdefault(person, form) != form:
             raise _no_order(column, text)
     return natural_places(np.array(texts))
+
+
+def _refuse_other_dates(texts: Sequence[str], column: str) -> None:
+    """Raise where a text is a date or a time whose order as text is not the order in time."""
+    for text in texts:
+        match = _TWO_READINGS.fullmatch(text)
+        if not match and not _IN_WORDS.fullmatch(text):
+            continue
+        readings = ""
+        if match:
+            first, second = int(match[1]), int(match[3])
+            if max(first, second) <= 12:  # either may be the month
+                readings = f", which may be day {first} of month {second} or the reverse"
+        raise DataError(
+            f"`enrol` orders templates by {column!r}, whose value {text!r} is a date or a time in "
+            f"another form than ISO's{readings}; write dates as 2024-04-03 or 2024-04-03T15:30, "
+            "and times as 15:30"
+        )
 
 
 def with_known_order(array: np.ndarray, original: Any) -> np.ndarray:

@@ -54,16 +54,7 @@ def _histograms(data: Any) -> ScoreHistograms:
         edges = edges_of(attempts.impostor.keys)
         accepted = attempts.false_accepts(edges)
     else:
-        if data.layout == "pairs":
-            impostor_sample = np.sort(as_distances(data.values[None, ~data.genuine], data.kind)[0])
-        else:
-            probes, templates = data.shape
-            number = min(probes, np.clip(_SAMPLED_VALUES // templates, *_SAMPLED_ROWS))
-            rows = np.linspace(0, probes - 1, number).astype(np.int64)
-            sample = np.array([attempted(data, i, i + 1)[0] for i in rows.tolist()])
-            if knows_people(data):
-                sample = sample[data.codes.probe[rows][:, None] != data.codes.gallery]
-            impostor_sample = np.sort(sample[~np.isnan(sample)])
+        impostor_sample = _sampled_impostors(data)
         edges = edges_of(impostor_sample, attempts.even_counts.ends)
         # In the units of the user: to_internal is its own inverse.
         accepted = verify(data, thresholds=to_internal(edges, kind)).curve[1]
@@ -71,6 +62,23 @@ def _histograms(data: Any) -> ScoreHistograms:
     attempts_by_class = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
     about = xr.Dataset(attempts_by_class, attrs=about_attrs(verified.about, "histogram", "", ()))
     return ScoreHistograms({"genuine": genuine, "impostor": impostor}, about)
+
+
+def _sampled_impostors(scores: Scores) -> np.ndarray:
+    """Return impostor scores as distances, sorted: all of a list, of a matrix some rows.
+
+    Bins need the shape of the distribution alone. Rows are spread evenly over the probes, since
+    neighbours are often of one person.
+    """
+    if scores.layout == "pairs":
+        return np.sort(as_distances(scores.values[None, ~scores.genuine], scores.kind)[0])
+    probes, templates = scores.shape
+    number = min(probes, np.clip(_SAMPLED_VALUES // templates, *_SAMPLED_ROWS))
+    rows = np.linspace(0, probes - 1, number).astype(np.int64)
+    sample = np.array([attempted(scores, i, i + 1)[0] for i in rows.tolist()])
+    if knows_people(scores):
+        sample = sample[scores.codes.probe[rows][:, None] != scores.codes.gallery]
+    return np.sort(sample[~np.isnan(sample)])
 
 
 def plotted(scores: Any) -> list[tuple[str, str, Scores]]:
