@@ -87,12 +87,12 @@ class EvenCounts:
 
     @classmethod
     def from_upper(
-        cls, upper: np.ndarray, counts: np.ndarray, smallest: np.ndarray, *infinite: int
+        cls, upper: np.ndarray, counts: np.ndarray | None, smallest: np.ndarray, *infinite: int
     ) -> EvenCounts:
         """Return the cells of scores that were counted in other cells, to about a cell.
 
         - `upper` (k,): the largest scores of the other cells, increasing
-        - `counts` (k,): their numbers of scores
+        - `counts` (k,): their numbers of scores; None: one each
         - `smallest` (1,) or (0,): the smallest score, if it is known
         - `infinite`: the numbers of scores that are -inf, and that are +inf
         """
@@ -104,7 +104,8 @@ class EvenCounts:
         even = cls(exponent, first, np.zeros(last - first + 1, np.int64), *infinite)
         upto = upper.searchsorted(even.edges, side="right")
         upto[-1] = len(upper)
-        even.counts = np.diff(np.append(0, np.cumsum(counts))[upto], prepend=0)
+        number = upto if counts is None else np.append(0, np.cumsum(counts))[upto]
+        even.counts = np.diff(number, prepend=0)
         return even
 
     @property

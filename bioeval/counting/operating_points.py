@@ -168,7 +168,7 @@ class Attempts:
         negative, high = scores.searchsorted(FINITE).tolist()
         finite = scores[negative:high]
         infinite = negative, len(scores) - high
-        return EvenCounts.from_upper(finite, np.ones_like(finite, np.int64), finite[:1], *infinite)
+        return EvenCounts.from_upper(finite, None, finite[:1], *infinite)
 
     def default_curve(self) -> tuple[np.ndarray, np.ndarray]:
         """Return about 1,000 thresholds over both classes, and the false accepts there."""

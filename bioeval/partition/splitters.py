@@ -84,6 +84,7 @@ class _StratifiedFolds(_Folds):
         require_column(type(self).__name__, self.stratify)
 
 
+@dataclass(eq=False, repr=False)
 class SubjectKFold(_StratifiedFolds):
     """K folds of subjects: no subject is in both training and test.
 
@@ -144,6 +145,7 @@ class SubjectKFold(_StratifiedFolds):
         return lambda repeats: shuffle.folds(repeats, self.n_splits)[:, subjects.codes]
 
 
+@dataclass(eq=False, repr=False)
 class SampleKFold(_StratifiedFolds):
     """K folds of samples: a subject may be on both sides, a sample never.
 
@@ -185,6 +187,7 @@ class SampleKFold(_StratifiedFolds):
         return lambda repeats: shuffle.folds(repeats, self.n_splits)[:, place]
 
 
+@dataclass(eq=False, repr=False)
 class GalleryKFold(_Folds):
     """K folds of the templates of each subject: each fold is enrolled once, and the others probe.
 

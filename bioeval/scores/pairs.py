@@ -379,12 +379,15 @@ class ListRules:
 
 def _listed_again(keys: np.ndarray) -> np.ndarray:
     """Return the rows of lines with equal keys, int64 (2, k): the first one, and each later one."""
-    ordered = np.sort(keys)  # several times faster than argsort, which sorts repeated keys alone
+    ordered = np.sort(keys)  # several times faster than argsort
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    del ordered
     if not len(repeated):
         return np.zeros((2, 0), dtype=np.int64)
-    place = np.minimum(repeated.searchsorted(keys), len(repeated) - 1)
-    rows = np.flatnonzero(repeated[place] == keys)
+    rows = np.arange(len(keys))
+    if 8 * len(repeated) < len(keys):  # few: looking them up is faster than to sort all rows
+        place = np.minimum(repeated.searchsorted(keys), len(repeated) - 1)
+        rows = np.flatnonzero(repeated[place] == keys)
     order = rows[np.argsort(keys[rows], kind="stable")]
     keys = keys[order]
     is_first = np.append(True, keys[1:] != keys[:-1])

@@ -110,6 +110,10 @@ def test_claims_in_any_order_are_found_in_their_blocks(tiny_blocks, templates):
     options = {"templates": templates, "thresholds": range(9)}
     ds = be.verification(be.Scores(distances, SQUARE_LABELS), claims=claims, **options)
     assert_verification(ds, *attempts, "distance")
+    empty = be.verification(
+        be.Scores(distances, SQUARE_LABELS), claims=(probes[:0], SQUARE_LABELS[:0])
+    )
+    assert (empty.genuine_attempts, empty.impostor_attempts) == (0, 0)
 
 
 # ------------------------------------------------------------------------------- refusals

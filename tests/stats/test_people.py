@@ -13,6 +13,7 @@ from ways import counted_by
 
 import bioeval as be
 from bioeval.stats.jackknife import jackknife, moved_by_many
+from bioeval.stats.weighted_sums import AttemptsOfEach
 
 PEOPLE = 12
 
@@ -206,10 +207,13 @@ def retrieval() -> be.Scores:
 @pytest.mark.parametrize(
     "call",
     [
+        lambda: be.verification(be.simulate(40, 4, within=0.8, random_state=1), interval="people"),
+        lambda: be.open_set(be.simulate(40, 4, within=0.8, random_state=1), interval="people"),
+        lambda: be.closed_set(be.simulate(40, 4, within=0.8, random_state=1), interval="people"),
         lambda: be.reid(retrieval(), "vehicleid", interval="people"),
         lambda: be.compare({f"{i}": be.simulate(20, 4, random_state=i) for i in range(3)}),
     ],
-    ids=["re-identification", "comparison"],
+    ids=["verification", "open set", "closed set", "re-identification", "comparison"],
 )
 def test_limits_do_not_depend_on_threads(call):
     on_many_threads = call()
@@ -219,6 +223,13 @@ def test_limits_do_not_depend_on_threads(call):
         assert call().identical(on_many_threads)
     finally:
         numba.set_num_threads(threads)
+
+
+def test_copies_for_threads_have_tables_of_their_own():
+    each = AttemptsOfEach(np.zeros(4, dtype=bool), 3, 100)
+    copy = each.fresh()
+    for table in ("made", "_all", "_each"):
+        assert not np.shares_memory(getattr(each, table), getattr(copy, table)), table
 
 
 def embedded(*, gallery: bool) -> be.Scores:

@@ -14,6 +14,7 @@ import bioeval as be
 from bioeval import stats
 from bioeval.counting.pair_layers import PairCounts
 from bioeval.stats import weighted_sums
+from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.weighted_sums import QuadraticForms
 
 # ------------------------------------------------------------------ independent attempts
@@ -179,3 +180,15 @@ def test_people_of_many_claims_have_the_limits_of_few(monkeypatch):
     assert len(names) > 10
     for name in names:
         np.testing.assert_array_equal(few_claims[name], many_claims[name])
+
+
+def test_a_curve_of_many_distances_has_places_that_few_or_nearly_all_are_up_to():
+    grid = grid_of(np.arange(1.0, 10_001.0))
+    further_places = np.array([10, 20, 50, 100, 200, 500, 1000])  # 0.1 to 10 % of them
+    for chosen in (
+        np.arange(1, 10),
+        10_001 - np.arange(1, 10),
+        10_000 - further_places,
+        further_places + 1,
+    ):
+        assert np.isin(chosen, grid).all()

@@ -203,8 +203,11 @@ class ArrayFile:
         return names[0]
 
     def are_equal(self, first: str, other: str) -> bool:
-        has_shape = self.shape(first) == self.shape(other)
-        return has_shape and np.array_equal(self.read(first), self.read(other))
+        if self.shape(first) != self.shape(other):
+            return False
+        values, other_values = self.read(first), self.read(other)
+        are_floats = values.dtype.kind == other_values.dtype.kind == "f"  # NaN of no person
+        return np.array_equal(values, other_values, equal_nan=are_floats)
 
     def ids_of_no_person(self, name: str) -> tuple[Any, ...] | None:
         """Return the labels of no person that an array of bioeval's own states; None if absent."""

@@ -92,6 +92,14 @@ def test_an_array_that_is_not_read_or_states_the_same_is_asked_about(tmp_path, f
     same(be.load(path, columns=dict.fromkeys(more)), be.load(written(tmp_path, form, arrays)))
 
 
+def test_two_equal_arrays_of_one_role_are_one_also_where_a_label_is_missing(tmp_path):
+    enrolled, probe = SUBJECTS.astype(float).T
+    enrolled[:3] = np.nan
+    arrays = {**LIST, "genuine": enrolled == probe, "subject_a": enrolled, "subject_b": probe}
+    twice = written(tmp_path, "npz", arrays | {"subject_1": enrolled.copy()})
+    same(be.load(twice), be.load(written(tmp_path, "npz", arrays)))
+
+
 @pytest.mark.parametrize("form", ["npz", "mat", "h5"])
 @pytest.mark.parametrize(
     ("arrays", "values"),
