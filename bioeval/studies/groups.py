@@ -373,7 +373,8 @@ def _read_groups(scores: Scores, group: Any) -> Groups:
         # A subject has the group of its last template; a template in another group tells that the
         # subject is in several.
         group_of_person = np.full(len(codes.values), -1, dtype=np.int64)
-        group_of_person[codes.probe], group_of_person[codes.gallery] = sides
+        group_of_person[codes.probe] = sides[0]
+        group_of_person[codes.gallery] = sides[1]
         person = np.append(codes.probe, codes.gallery)
         in_several = person[group_of_person[person] != group_of_template]
         if not len(in_several):
@@ -383,21 +384,9 @@ def _read_groups(scores: Scores, group: Any) -> Groups:
         groups_of_first = labels[np.unique(group_of_template[person == first])].tolist()
         first_name = plain(codes.values[first])
         several = len(np.unique(in_several))
-        people = len(np.unique(person))
         if is_pair(values):
-            # The error that subjects are in several groups, which are given of both sides.
-            further = f" ({counted(several, 'subjects')} have several)" if several > 1 else ""
-            advice = ""
-            if scores.layout == "pairs":
-                advice = (
-                    "; the first array is of the probes, which are the second names of the pairs"
-                )
-            raise DataError(
-                f"`group`: subject {first_name!r} is in the groups "
-                f"{', '.join(map(repr, groups_of_first))}{further}; expected one group for all "
-                "templates of a subject, or of groups of attempts the values of the probes and None"
-                f"{advice}"
-            )
+            raise _in_several_groups(scores, first_name, groups_of_first, several)
+        people = len(np.unique(person))
         if 2 * several < people:  # it may be a mistake
             about = {"subject": first_name, "groups": groups_of_first}
             messages.append(Message("groups-of-attempts", several=several, of=people, **about))
@@ -409,6 +398,20 @@ def _read_groups(scores: Scores, group: Any) -> Groups:
     is_square = scores.layout != "pairs" and np.array_equal(scores.probe_ids, scores.gallery_ids)
     group_of_column = group_of_probe if is_square else np.zeros(scores.shape[-1], dtype=np.int64)
     return Groups(labels, (group_of_probe, group_of_column), None, name, scores, messages)
+
+
+def _in_several_groups(scores: Scores, subject: Any, groups: list[str], several: int) -> DataError:
+    """Return the error that a subject, one of `several`, is in groups, given of both sides."""
+    further = f" ({counted(several, 'subjects')} have several)" if several > 1 else ""
+    advice = ""
+    if scores.layout == "pairs":
+        advice = "; the first array is of the probes, which are the second names of the pairs"
+    return DataError(
+        f"`group`: subject {subject!r} is in the groups "
+        f"{', '.join(map(repr, groups))}{further}; expected one group for all "
+        "templates of a subject, or of groups of attempts the values of the probes and None"
+        f"{advice}"
+    )
 
 
 def _labels_of(probe: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, Sides]:
@@ -445,22 +448,10 @@ def _rates(groups: Groups, counts: FoldCounts, chosen: ChosenThreshold) -> xr.Da
 
     `counts` (groups, groups) are by the groups of probe and gallery template.
     """
-    labels, scores = groups.labels, groups.scores
+    labels = groups.labels
+    scores = groups.scores
     of_people = groups.of_person is not None
     symmetric = is_symmetric(scores)
-
-    # The number of subjects, (groups + 1,). In groups of people, templates of either side count; in
-    # groups of attempts, only probes.
-    codes = scores.codes
-    person = codes.probe.astype(np.int64)
-    group_of_person = groups.sides[0]
-    if groups.of_person is not None:
-        person = np.union1d(codes.probe, codes.gallery)
-        group_of_person = groups.of_person[person]
-    is_person = ~codes.no_person[person]
-    distinct = np.unique(person[is_person] * len(labels) + group_of_person[is_person])
-    subjects = np.bincount(distinct % len(labels), minlength=len(labels))
-    subjects = np.append(subjects, len(np.unique(person[is_person])))
 
     # The group of the probe alone decides a genuine attempt, and all groups of attempts.
     genuine_attempts = _with_totals(counts.genuine_attempts)[:, -1]
@@ -470,14 +461,14 @@ def _rates(groups: Groups, counts: FoldCounts, chosen: ChosenThreshold) -> xr.Da
     impostor_once = _with_totals(counts.impostor_attempts, once=symmetric)
     fa = _with_totals(counts.impostor_accepted)
     if not of_people:
-        impostor_attempts, impostor_once, fa = (
-            x[:, -1] for x in (impostor_attempts, impostor_once, fa)
-        )
+        impostor_attempts = impostor_attempts[:, -1]
+        impostor_once = impostor_once[:, -1]
+        fa = fa[:, -1]
     frr = ratio(fr, genuine_attempts * chosen.defined)
     far = ratio(fa, impostor_attempts * chosen.defined)
-    far_within = (far.diagonal() if of_people else far)[:-1]
 
     # Too little to rank groups by: few subjects, or few errors expected at the rate of all groups.
+    subjects = _subjects(groups)
     is_small = subjects < FEW_SUBJECTS
     involves_small = is_small[:, None] | is_small if of_people else is_small
     expected_fr = genuine_once * float(frr[-1])
@@ -504,48 +495,83 @@ def _rates(groups: Groups, counts: FoldCounts, chosen: ChosenThreshold) -> xr.Da
     }
 
     # Remarks leave out all groups together.
-    remarks = list[Message]()
-    if not chosen.defined:
-        about: dict[str, Any] = {
-            "what": "rates are",
-            "why": "there is no genuine or no impostor attempt to choose a threshold on",
-            "advice": "; give a number as `threshold`",
-        }
-        remarks.append(Message("rates-of-groups-undefined", **about, groups=labels.tolist()))
+    if chosen.defined:
+        far_of_groups = far.diagonal() if of_people else far
+        remarks = _remarks_on_undefined(labels, frr[:-1], far_of_groups[:-1], of_people)
     else:
-        within = " within groups" if of_people else ""
-        by_rate = (("{frr}", frr[:-1], "genuine"), ("{far}" + within, far_within, "impostor"))
-        for rate, rates, attempts in by_rate:
-            if np.isnan(rates).any():
-                about = {"what": f"{rate} is", "why": f"groups without {attempts} attempts"}
-                listed = labels[np.isnan(rates)].tolist()
-                remarks.append(
-                    Message("rates-of-groups-undefined", **about, groups=listed, advice="")
-                )
+        why = "there is no genuine or no impostor attempt to choose a threshold on"
+        about = {"what": "rates are", "why": why, "advice": "; give a number as `threshold`"}
+        remarks = [Message("rates-of-groups-undefined", **about, groups=labels.tolist())]
     if is_small[:-1].any():
         listed = labels[is_small[:-1]].tolist()
         remarks.append(Message("groups-of-few-subjects", needed=FEW_SUBJECTS, groups=listed))
-    for rate, errors, overall, is_listed in (
-        ("frr", "false rejects", float(frr[-1]), lacks_rejects & ~is_small),
-        ("far", "false accepts", float(far.flat[-1]), lacks_accepts & ~involves_small),
+    for rate, overall, is_listed in (
+        ("frr", float(frr[-1]), lacks_rejects & ~is_small),
+        ("far", float(far.flat[-1]), lacks_accepts & ~involves_small),
     ):
-        is_listed = is_listed[(slice(-1),) * is_listed.ndim]
-        if not is_listed.any() or math.isnan(overall):
-            continue
-        if is_listed.ndim == 1:
-            listed = labels[is_listed].tolist()
-        else:
-            listed = [f"{labels[g]} against {labels[h]}" for g, h in np.argwhere(is_listed)]
-        about = {"needed": int(RuleOf(30)), "errors": errors, "rate": rate, "overall": overall}
-        if symmetric:
-            about["once"] = "each pair of templates counts once"
-        remarks.append(Message("few-expected-errors-in-groups", **about, groups=listed))
+        if not math.isnan(overall):
+            remarks += _remarks_on_few_errors(labels, rate, overall, is_listed, symmetric)
 
     provenance = Provenance.from_scores(scores)
     attrs = about_attrs(provenance, "groups", "verification by group", remarks)
     attrs["groups_of"] = "people" if of_people else "attempts"
     coordinates = dict.fromkeys(by_pair, np.append(labels, ALL))
     return dataset(variables, GROUPS, coordinates, attrs)
+
+
+def _subjects(groups: Groups) -> np.ndarray:
+    """Return the number of subjects of each group and of all, int64 (groups + 1,).
+
+    In groups of people, templates of either side count; in groups of attempts, only probes.
+    """
+    codes = groups.scores.codes
+    count = len(groups.labels)
+    if groups.of_person is not None:
+        person = np.union1d(codes.probe, codes.gallery)
+        group_of_person = groups.of_person[person]
+    else:
+        person = codes.probe.astype(np.int64)
+        group_of_person = groups.sides[0]
+    is_person = ~codes.no_person[person]
+    subject_in_group = np.unique(person[is_person] * count + group_of_person[is_person])
+    subjects = np.bincount(subject_in_group % count, minlength=count)
+    return np.append(subjects, len(np.unique(person[is_person])))
+
+
+def _remarks_on_undefined(
+    labels: np.ndarray, frr: np.ndarray, far: np.ndarray, of_people: bool
+) -> list[Message]:
+    """Return remarks on groups, (groups,), without attempts of one kind; FAR is within groups."""
+    remarks = []
+    name_of_far = "{far} within groups" if of_people else "{far}"
+    for rate, rates, attempts in (("{frr}", frr, "genuine"), (name_of_far, far, "impostor")):
+        listed = labels[np.isnan(rates)].tolist()
+        if listed:
+            about = {"what": f"{rate} is", "why": f"groups without {attempts} attempts"}
+            remarks.append(Message("rates-of-groups-undefined", **about, groups=listed, advice=""))
+    return remarks
+
+
+def _remarks_on_few_errors(
+    labels: np.ndarray, rate: str, overall: float, is_listed: np.ndarray, symmetric: bool
+) -> list[Message]:
+    """Return the remark on groups, or pairs of groups, with few expected errors; empty without any.
+
+    `is_listed` has a last row, and a last column, of all groups together, which are left out.
+    """
+    if is_listed.ndim == 1:
+        listed = labels[is_listed[:-1]].tolist()
+    else:
+        pairs = np.argwhere(is_listed[:-1, :-1])
+        listed = [f"{labels[g]} against {labels[h]}" for g, h in pairs]
+    if not listed:
+        return []
+    errors = {"frr": "false rejects", "far": "false accepts"}[rate]
+    about: dict[str, Any] = {"needed": int(RuleOf(30)), "errors": errors, "rate": rate}
+    about["overall"] = overall
+    if symmetric:
+        about["once"] = "each pair of templates counts once"
+    return [Message("few-expected-errors-in-groups", **about, groups=listed)]
 
 
 def _with_totals(counts: np.ndarray, *, once: bool = False) -> np.ndarray:
