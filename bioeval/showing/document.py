@@ -177,14 +177,11 @@ def _pairs(ds: xr.Dataset, comparison: str) -> Block:
             # Any column of the metadata may hold the name of an image.
             picture = Picture({name: str(value) for name, value in meta.items()})
             label = Label(ds[f"{side}_label"].values[i])
-            if not meta:
-                cells[f"{side} image"], cells[side] = picture, label
-            else:
-                texts = [
-                    say("{name:name} {value:name}", name=x, value=value)
-                    for x, value in meta.items()
-                ]
-                cells[f"{side} image"] = picture
+            cells[f"{side} image"] = picture
+            cells[side] = label
+            if meta:
+                one = "{name:name} {value:name}"
+                texts = [say(one, name=name, value=value) for name, value in meta.items()]
                 cells[side] = say("{label} ({meta})", label=label, meta=Enumeration(texts, ""))
         rows.append([cells[heading] for heading in _HEADINGS])
     if not rows:
@@ -200,16 +197,20 @@ _LISTED = 20
 def ranks_section(ds: xr.Dataset, _: Detail) -> Section:
     """Return the rank of the best mate of each probe, the worst first, and the scores beside it."""
     order = np.argsort(-ds["identification_rank"].values, kind="stable")  # NaN, no rank, is last
-    columns, cells = [], []
+    columns: list[Column] = []
+    cells_of_columns: list[list[Text]] = []
     # What names a probe comes before its numbers.
     for name in ("probe", *sorted(ds.data_vars, key=lambda x: "units" in ds[x].attrs)):
         about = ds[name].attrs
-        if label := about.get("label"):
-            columns.append(Column(str(name), label))
-            is_label = name == "probe" or "units" not in about
-            kind = Label if is_label else partial(cell_of_number, about=about)
-            cells.append(map(kind, ds[name].values[order[:_LISTED]].tolist()))
-    rows = [*zip(*cells, strict=True)]
+        if not about.get("label"):
+            continue
+        columns.append(Column(str(name), about["label"]))
+        values = ds[name].values[order[:_LISTED]].tolist()
+        if name == "probe" or "units" not in about:
+            cells_of_columns.append([Label(value) for value in values])
+        else:
+            cells_of_columns.append([cell_of_number(value, about) for value in values])
+    rows = list(zip(*cells_of_columns, strict=True))
     more = [f"... and {order.size - _LISTED:,} more"] if order.size > _LISTED else []
     table = Table("ranks", columns, rows, title="Probes, the worst rank first", notes=more)
     header = header_of([Node("", "", "", ds)])
@@ -319,28 +320,19 @@ def section_of(
     answers = [x for x in messages if x.code in ANSWERS]
     remarks = _remarks_among(messages, answers)
 
-    # The tables. A rule or a note that several tasks have stands with the first of them.
-    rows: list[Row] = []
-    tables: list[Section] = []
-    texts_above: list[Text] = []
-    texts_left_out: list[Text] = []
-    for task in tasks:
-        section, texts, left_out = _tables_of_task(task, has_several_systems, is_short, texts_above)
-        rows += task.rows
-        tables.append(section)
-        texts_above += texts
-        texts_left_out += [x for x in left_out if x not in texts_left_out]
+    # The tables with their rules and notes.
+    tables, notes_left_out = _tables_of_tasks(tasks, has_several_systems, is_short)
     if is_short and not has_several_systems:
         if types == {THRESHOLD_STUDY}:
             tables = _with_title_of_study(tables)
         tables = _below_each_other(tables)
 
-    # The notes below the tables; in short, most remarks are notes of one line.
+    # The notes below all tables; in short, most remarks are notes of one line.
     changes = chain.from_iterable(node.changes for node in nodes)
     notes: list[Text] = list(dict.fromkeys(changes))
     notes += _advice_on_thresholds(nodes, tasks, is_short)
+    rows = list(chain.from_iterable(task.rows for task in tasks))
     notes += notes_of(rows, tables, is_short)
-    number_left_out = len(texts_left_out)
     if is_short:
         facts = [x for x in remarks if not isinstance(SENTENCES[x.code], Doubt)]
         facts_shown = [x for x in facts if x.code not in _HIDDEN_IN_SHORT]
@@ -348,8 +340,9 @@ def section_of(
         if not has_several_systems:  # the tasks of a fact do not matter in short
             facts_shown = [Message(x.code, **x.arguments) for x in facts_shown]
         notes += map(finding_of, facts_shown)
-        number_left_out += len(facts) - len(facts_shown)
+        notes_left_out += len(facts) - len(facts_shown)
 
+    # All blocks, from top to bottom.
     blocks: list[Block] = [Messages([alarm], alarm=True) for alarm in alarms]
     blocks.append(header_of(nodes, is_short))
     for answer in answers:
@@ -364,7 +357,7 @@ def section_of(
     blocks += map(Paragraph, lines)
     if is_short:
         rows_left_out = sum(task.rows_left_out for task in tasks)
-        blocks.append(_way_to_full_view(rows_left_out, number_left_out))
+        blocks.append(_way_to_full_view(rows_left_out, notes_left_out))
     rates_of = {x.rates_of for x in tasks if whole_of[x.nodes[0].name] is x.nodes[0]}
     return Section("results", "", blocks, task=rates_of.pop() if len(rates_of) == 1 else "")
 
@@ -675,6 +668,24 @@ def _way_to_full_view(rows_left_out: int, notes_left_out: int) -> Paragraph:
     return Paragraph(say(f"In full{with_more}: `verbose=True`", more=more), "note")
 
 
+def _tables_of_tasks(
+    tasks: Iterable[_TaskResults], has_several_systems: bool, is_short: bool
+) -> tuple[list[Section], int]:
+    """Return the tables of all tasks, and the number of texts that a short view leaves out.
+
+    A rule or a note that several tasks have stands with the first of them.
+    """
+    sections: list[Section] = []
+    texts_above: list[Text] = []
+    texts_left_out: list[Text] = []
+    for task in tasks:
+        section, texts, left_out = _tables_of_task(task, has_several_systems, is_short, texts_above)
+        sections.append(section)
+        texts_above += texts
+        texts_left_out += [text for text in left_out if text not in texts_left_out]
+    return sections, len(texts_left_out)
+
+
 def _tables_of_task(
     task: _TaskResults, has_several_systems: bool, is_short: bool, texts_above: Sequence[Text]
 ) -> tuple[Section, list[Text], list[Text]]:
@@ -830,34 +841,30 @@ def _support_notes(dataset: xr.Dataset) -> list[Text]:
 
 def _short_support_notes(dataset: xr.Dataset, rows: Sequence[Row]) -> list[Text]:
     """Return a line for each rate of which no row is at a target that the data surely support."""
-    targets_of: dict[tuple[Any, ...], list[float]] = {}
-    needed_for: dict[tuple[Any, ...], list[int]] = {}
-    task_of_rate: dict[tuple[Any, ...], str] = {}
-    uncertain: set[tuple[Any, ...]] = set()
+    messages_by_rate: dict[tuple[Any, ...], list[Message]] = {}
     for message in _support_messages(dataset):
         about = message.arguments
         key = (about["rate"], about["chosen"], about["unit"], message.about)
-        targets_of.setdefault(key, []).extend(about["targets"])
-        needed_for.setdefault(key, []).extend(about["needed"])
-        task_of_rate.setdefault(key, about.get("task", ""))
-        if message.code == _UNCERTAIN:
-            uncertain.add(key)
+        messages_by_rate.setdefault(key, []).append(message)
 
     rows_of_dataset = [row for row in rows if row.node.dataset is dataset]
     notes: list[Text] = []
-    for key, targets in targets_of.items():
-        rate, chosen, unit, parts = key
+    for (rate, chosen, unit, parts), messages in messages_by_rate.items():
+        targets = list(chain.from_iterable(x.arguments["targets"] for x in messages))
+        needed = list(chain.from_iterable(x.arguments["needed"] for x in messages))
         points = {row.point for row in rows_of_dataset if row.at == f"{chosen}_target"}
         if points and points.isdisjoint(targets):
             continue
+        is_uncertain = any(message.code == _UNCERTAIN for message in messages)
+        fault = "is uncertain with" if is_uncertain else "cannot be estimated from"
         and_below = " and below" if len(targets) > 1 else ""
-        fault = "is uncertain with" if key in uncertain else "cannot be estimated from"
         text = (
             f"{{rate:term}} at {{chosen:term}} <= {{target:rate}}{and_below} {fault} "
             "fewer than {needed:count} {unit}"
         )
-        numbers = {"target": max(targets), "unit": unit, "needed": min(needed_for[key])}
-        note = say(text, task=task_of_rate[key], rate=rate, chosen=chosen, **numbers)
+        task = messages[0].arguments.get("task", "")
+        numbers = {"target": max(targets), "unit": unit, "needed": min(needed)}
+        note = say(text, task=task, rate=rate, chosen=chosen, **numbers)
         notes.append(say("{parts:names}: {text}", parts=parts, text=note) if parts else note)
     return notes
 
