@@ -416,45 +416,63 @@ class NumbersOfDataset:
         ]
 
     def block(self, name: str) -> Block:
+        """Return the columns of a variable's rows: arrays, or a value that all rows have."""
         about, dims = self._variables[name].attrs, self._dims[name]
         block: Block = {**self._places(dims), "measure": about.get("measure", name)}
         if "statistic" in about:
             block["statistic"] = about["statistic"]
         if "units" in about:
-            threshold = self.thresholds.get(name, "")
-            columns = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
-            columns |= {"threshold": threshold, NEXT_SCORE: f"{threshold or name}{NEXT}"}
-            for column, variable in columns.items():
-                if self._is_over(variable, dims):
-                    block[column] = self._numbers(variable, dims)
-            block["unit"] = about["units"]
-            out_of = str(about.get("out_of", "")).split()
-            if "statistic" in dims:
-                is_number = block["statistic"] == "number"
-                block["unit"] = np.where(is_number, "partitions", about["units"])
-                for end in {"low", "high"} & block.keys():  # only the mean has limits
-                    if "statistic" not in self._dims[f"{name}_{end}"]:
-                        block[end] = np.where(block["statistic"] == "mean", block[end], np.nan)
-            elif out_of and all(self._is_over(x, dims) for x in out_of):
-                block["attempts"] = np.sum([self._numbers(x, dims) for x in out_of], axis=0)
-            if (flag := f"{name}_flagged") in self._variables:
-                block["flagged"] = self._over(flag, dims) == 1
+            block.update(self._columns_of_number(name, block.get("statistic")))
         else:  # a text, or a label that is a number
             block["text"] = self._over(name, dims).astype(object)
             block["value"] = np.full(len(block["text"]), np.nan)
         # The rows of numbers that can exist, with their support if they need it.
         is_kept = np.ones(len(block["value"]), dtype=bool)
         for dim in dims:
-            if (other := f"other_{dim}") in dims:
+            other = f"other_{dim}"
+            if other in dims:
                 is_kept &= block[dim] != block[other]
                 is_kept &= np.isin(block[dim], self._variables[other].values)
-        if (support := f"{block['measure']}{SUPPORTED}") in self._variables:
+        support = f"{block['measure']}{SUPPORTED}"
+        if support in self._variables:
             values = self._numbers(support, dims)
             is_kept &= ~np.isnan(values)
             block["supported"] = values == 1
         if is_kept.all():
             return block
         return {k: x[is_kept] if isinstance(x, np.ndarray) else x for k, x in block.items()}
+
+    def _columns_of_number(self, name: str, statistic: Any) -> Block:
+        """Return the columns of a number besides its place; only those that the dataset has.
+
+        Along a dimension of statistics, `statistic` is the array of their names.
+        """
+        about, dims = self._variables[name].attrs, self._dims[name]
+        threshold = self.thresholds.get(name, "")
+        variable_of = {
+            "value": name,
+            "low": f"{name}_low",
+            "high": f"{name}_high",
+            "threshold": threshold,
+            NEXT_SCORE: f"{threshold or name}{NEXT}",
+        }
+        columns: Block = {}
+        for column, variable in variable_of.items():
+            if self._is_over(variable, dims):
+                columns[column] = self._numbers(variable, dims)
+        columns["unit"] = about["units"]
+        out_of = str(about.get("out_of", "")).split()
+        if "statistic" in dims:
+            columns["unit"] = np.where(statistic == "number", "partitions", about["units"])
+            for end in {"low", "high"} & columns.keys():  # only the mean has limits
+                if "statistic" not in self._dims[f"{name}_{end}"]:
+                    columns[end] = np.where(statistic == "mean", columns[end], np.nan)
+        elif out_of and all(self._is_over(x, dims) for x in out_of):
+            columns["attempts"] = np.sum([self._numbers(x, dims) for x in out_of], axis=0)
+        flag = f"{name}_flagged"
+        if flag in self._variables:
+            columns["flagged"] = self._over(flag, dims) == 1
+        return columns
 
     def _is_over(self, name: str, dims: _Dims) -> bool:
         return name in self._dims and {*self._dims[name]} <= {*dims}
@@ -622,29 +640,32 @@ _FIELDS = {
 
 def rows_of(node: Node, *, data: bool = False) -> Iterator[Row]:
     """Yield the numbers of a dataset that tables have, variable by variable; or all in `data`."""
-    numbers, variables = NumbersOfDataset(node.dataset, curves=False), node.dataset.variables
+    numbers = NumbersOfDataset(node.dataset, curves=False)
+    variables = node.dataset.variables
     for name in numbers.names:
         about = variables[name].attrs
-        if (measure := about.get("measure")) in variables:  # a statistic has the same decimals
-            digits = {k: x for k, x in variables[measure].attrs.items() if k == "decimals"}
-            about = digits | about
-        if data or about.get("detail") != "data":
-            threshold = numbers.thresholds.get(name)
-            about_threshold = variables[threshold].attrs if threshold else {}
-            block = numbers.block(name)
-            size = len(block["value"])
-            columns = {
-                column: values.tolist() if isinstance(values, np.ndarray) else [values] * size
-                for column, values in block.items()
-            }
-            dims = [x for x in columns if x not in COLUMNS and x != NEXT_SCORE]
-            all_fields = [columns.get(x, [missing] * size) for x, missing in _FIELDS.items()]
-            for i, fields in enumerate(zip(*all_fields, strict=True)):
-                places = {dim: columns[dim][i] for dim in dims}
-                system = node.name_of_system(places.pop("system", ""))
-                other = places.pop("other_system", "")
-                other = node.name_of_system(other) if other else ""
-                yield Row(node, name, about, about_threshold, system, other, places, *fields)
+        measure = about.get("measure")
+        if measure in variables and "decimals" in variables[measure].attrs:
+            # A statistic has the decimals of its measure.
+            about = {"decimals": variables[measure].attrs["decimals"], **about}
+        if about.get("detail") == "data" and not data:
+            continue
+        threshold = numbers.thresholds.get(name)
+        about_threshold = variables[threshold].attrs if threshold else {}
+        block = numbers.block(name)
+        size = len(block["value"])
+        columns = {
+            column: values.tolist() if isinstance(values, np.ndarray) else [values] * size
+            for column, values in block.items()
+        }
+        dims = [x for x in columns if x not in COLUMNS and x != NEXT_SCORE]
+        all_fields = [columns.get(x, [missing] * size) for x, missing in _FIELDS.items()]
+        for i, fields in enumerate(zip(*all_fields, strict=True)):
+            places = {dim: columns[dim][i] for dim in dims}
+            system = node.name_of_system(places.pop("system", ""))
+            other = places.pop("other_system", "")
+            other_system = node.name_of_system(other) if other else ""
+            yield Row(node, name, about, about_threshold, system, other_system, places, *fields)
 
 
 def label_of(row: Row, *, without: str = "", with_also: bool = True) -> Text:
@@ -653,12 +674,28 @@ def label_of(row: Row, *, without: str = "", with_also: bool = True) -> Text:
     `without` is the dimension of the point where rows of the table have it; another name in use
     is behind it `with_also`.
     """
-    of_measure = row.node.dataset.variables.get(row.measure) if row.statistic else None
     about = row.about
+    of_measure = row.node.dataset.variables.get(row.measure) if row.statistic else None
     if of_measure is not None and "label" not in about:
         about = of_measure.attrs
     template = str(about.get("label") or row.measure.replace("_", " "))
-    fields = fields_of(template)
+    named_places = fields_of(template)
+    places = _places_of_label(row, named_places, without)
+    for name in places:
+        if name not in named_places:
+            before = " at" if name == "threshold" else ","
+            template += f"{before} {name.replace('_', ' ')} {{{name}}}"
+    task = _task_of(template)
+    label = Phrase(template, places, task)
+    also = _also_called(row) if with_also else ""
+    text = say("{label} ({also})", label=label, also=also) if also else label
+    long_name = str(about.get("long_name", ""))
+    explanation = say(template_of(long_name), task=task)
+    return Explained(text, explanation, _abbreviation(template, long_name))
+
+
+def _places_of_label(row: Row, names: Sequence[str], without: str) -> dict[str, Any]:
+    """Return the rank and the point of a number for its label, and a symbol for other `names`."""
     places: dict[str, Any] = {}
     if "rank" in row.places and without != "rank":
         places["rank"] = Count(row.places["rank"])
@@ -666,37 +703,39 @@ def label_of(row: Row, *, without: str = "", with_also: bool = True) -> Text:
         place = "target" if row.at.endswith("_target") else row.at
         place = "level" if place == "recall_level" else place
         places[place] = cell_of_point(row.at, row.point)
-    for name in places:
-        if name not in fields:
-            before = " at" if name == "threshold" else ","
-            template += f"{before} {name.replace('_', ' ')} {{{name}}}"
-    for name in fields:
+    for name in names:
         if name in ("target", "rank", "level", "prior", "threshold") and name not in places:
             cut = row.node.dataset.attrs.get(f"{name}_k")
             at_no_rank = "K" if name == "rank" else _EVERY_PLACE[name]
             places[name] = at_no_rank if cut is None else Count(int(cut))
-    task = _task_of(template)
-    label = Phrase(template, places, task)
-    # Another name in use, at rank 1 only; of several names, the name with 1 / target.
+    return places
+
+
+def _also_called(row: Row) -> str:
+    """Return another name in use of a number, at rank 1 only; empty without one.
+
+    Of several names, such as FMR100 and FMR1000, the name with 1 / target; none over several tries.
+    """
     names = str(row.about.get("also", "")).split()
-    also = " ".join(names)
-    if len(names) > 1 and row.at:
-        inverse = f"{1 / row.point:.12g}" if row.point > 0 else ""
-        several_tries = int(row.node.dataset.attrs.get("most_tries", 1)) > 1
-        named = (x for x in names if x.lstrip(string.ascii_letters) == inverse)
-        also = "" if several_tries else next(named, "")
-    if not with_also or row.places.get("rank", 1) != 1:
-        also = ""
-    text = say("{label} ({also})", label=label, also=also) if also else label
-    long_name = str(about.get("long_name", ""))
-    short, full = re.split(r",| \(", template)[0], re.split("[:,;]", long_name)[0]
-    full = full.removesuffix(f" ({short})")
-    short_and_full: tuple[str, str] | tuple[()] = ()
+    if row.places.get("rank", 1) != 1:
+        return ""
+    if len(names) < 2 or not row.at:
+        return " ".join(names)
+    if int(row.node.dataset.attrs.get("most_tries", 1)) > 1:
+        return ""
+    inverse = f"{1 / row.point:.12g}" if row.point > 0 else ""
+    named_by_inverse = (x for x in names if x.lstrip(string.ascii_letters) == inverse)
+    return next(named_by_inverse, "")
+
+
+def _abbreviation(template: str, long_name: str) -> tuple[str, str] | tuple[()]:
+    """Return the abbreviation at the beginning of a label with its name in full; () without one."""
     if re.split("[, ]", template)[0] == "EER":
-        short_and_full = "EER", "equal error rate"
-    elif short.isalnum() and short.isupper() and short not in full:
-        short_and_full = short, full
-    return Explained(text, say(template_of(long_name), task=task), short_and_full)
+        return "EER", "equal error rate"
+    short = re.split(r",| \(", template)[0]
+    full = re.split("[:,;]", long_name)[0].removesuffix(f" ({short})")
+    is_abbreviation = short.isalnum() and short.isupper() and short not in full
+    return (short, full) if is_abbreviation else ()
 
 
 def _task_of(template: str) -> str:
