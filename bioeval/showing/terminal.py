@@ -136,35 +136,41 @@ def _printed(piece: Piece, width: int) -> Iterator[tuple[RenderableType, int]]:
         case Points():
             yield _indented(_pairs([("-", x) for x in piece.sentences], 1)), width
         case Grid():
-            for part in _parts(piece, width - _INDENT):
-                widths = _widths(part, width - _INDENT)
-                # Columns as a table without lines.
-                padding = (0, _GAP, 0, 0)
-                table = RichTable(
-                    box=None,
-                    pad_edge=False,
-                    padding=padding,
-                    header_style="dim",
-                    show_header=piece.has_headings,
-                )
-                cells = []
-                for column, width_of_column in zip(part, widths, strict=True):
-                    is_numeric = column.is_numeric
-                    justify: Literal["right", "left"] = "right" if is_numeric else "left"
-                    table.add_column(
-                        RichText(column.heading, justify=justify, no_wrap=False),
-                        no_wrap=is_numeric,
-                        width=width_of_column,
-                        overflow="fold",
-                    )
-                    # Numbers are filled up here: rich drops the blanks behind a text at the right.
-                    cells.append(
-                        [x.rjust(width_of_column) if is_numeric else x for x in column.texts]
-                    )
-                for row in zip(*cells, strict=True):
-                    table.add_row(*map(RichText, row))
+            for columns in _parts(piece, width - _INDENT):
+                widths = _widths(columns, width - _INDENT)
+                table = _rich_table(columns, widths, piece.has_headings)
                 # Rich would cut numbers that do not fit; a terminal breaks such lines.
                 yield _indented(table), max(width, _INDENT + _width_of_table(widths))
+
+
+def _rich_table(
+    columns: Sequence[GridColumn], widths: Sequence[int], has_headings: bool
+) -> RichTable:
+    """Return columns as a table without lines."""
+    table = RichTable(
+        box=None,
+        pad_edge=False,
+        padding=(0, _GAP, 0, 0),
+        header_style="dim",
+        show_header=has_headings,
+    )
+    texts_of_columns: list[list[str]] = []
+    for column, width in zip(columns, widths, strict=True):
+        justify: Literal["right", "left"] = "right" if column.is_numeric else "left"
+        table.add_column(
+            RichText(column.heading, justify=justify, no_wrap=False),
+            no_wrap=column.is_numeric,
+            width=width,
+            overflow="fold",
+        )
+        texts = list(column.texts)
+        if column.is_numeric:
+            # Numbers are filled up here: rich drops the blanks behind a text at the right.
+            texts = [text.rjust(width) for text in texts]
+        texts_of_columns.append(texts)
+    for row in zip(*texts_of_columns, strict=True):
+        table.add_row(*map(RichText, row))
+    return table
 
 
 def _indented(renderable: RenderableType) -> Padding:
