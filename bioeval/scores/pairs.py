@@ -384,11 +384,12 @@ def _listed_again(keys: np.ndarray) -> np.ndarray:
     del ordered
     if not len(repeated):
         return np.zeros((2, 0), dtype=np.int64)
-    rows = np.arange(len(keys))
     if 8 * len(repeated) < len(keys):  # few: looking them up is faster than to sort all rows
         place = np.minimum(repeated.searchsorted(keys), len(repeated) - 1)
         rows = np.flatnonzero(repeated[place] == keys)
-    order = rows[np.argsort(keys[rows], kind="stable")]
+        order = rows[np.argsort(keys[rows], kind="stable")]
+    else:
+        order = np.argsort(keys, kind="stable")
     keys = keys[order]
     is_first = np.append(True, keys[1:] != keys[:-1])
     first = order[is_first][np.cumsum(is_first) - 1]
