@@ -42,6 +42,7 @@ from bioeval.tasks.plotted_scores import (
     EXCLUDED,
     FAILED,
     INFINITE,
+    MatrixImage,
     histograms_of,
     matrix_image,
 )
@@ -110,6 +111,10 @@ def draw_histograms(
     thresholds: Mapping[str, float] | None = None,
     log: bool = False,
 ) -> Display:
+    """Draw the histograms of systems, by name, as :func:`score_distributions` those of scores.
+
+    `style` are properties of the outlines; ``name``, ``title`` and ``figsize`` are taken out of it.
+    """
     systems = labelled([System(as_plot_text(name), x.about) for name, x in by_system.items()])
     kind = kind_of(systems, "score_distributions")
     log = require_flag("log", log)
@@ -118,47 +123,68 @@ def draw_histograms(
         raise DataError(f"thresholds is {words}; expected a mapping of name to threshold")
     style = style or {}
     histograms = dict(zip(systems, by_system.values(), strict=True))
-    in_panels = len(systems) == 2 and not isinstance(ax, Axes)  # more systems share one panel
-    drawn = {system.name: x for system, x in histograms.items()}
+    has_two_panels = len(systems) == 2 and not isinstance(ax, Axes)  # more systems share one panel
+    is_stacked = has_two_panels and Style.look.is_narrow
     width, height = SIZE
-    if in_panels and Style.look.is_narrow:
+    if is_stacked:
         height *= _HEIGHT_OF_PANELS
-    elif in_panels:
+    elif has_two_panels:
         width *= _WIDTH_OF_PANELS
+    drawn = {system.name: of_system for system, of_system in histograms.items()}
     plot = Display(systems, ax, style, (width, height), drawn=drawn)
     panels: dict[Axes, _BySystem] = {plot.ax_: histograms}
-    if in_panels:
-        second = plot.divide(2, 1) if Style.look.is_narrow else plot.divide(1, 2)
-        of_panels = ({system: x} for system, x in histograms.items())
-        panels = dict(zip((plot.ax_, second), of_panels, strict=True))
-    missing: list[str] = []
+    if has_two_panels:
+        first_system, second_system = systems
+        second_axes = plot.divide(2, 1) if is_stacked else plot.divide(1, 2)
+        panels = {
+            plot.ax_: {first_system: histograms[first_system]},
+            second_axes: {second_system: histograms[second_system]},
+        }
+
+    missing: list[str] = []  # of the panels so far
     for axes, of_panel in panels.items():
-        name = None if in_panels else plot.name  # the title of a panel names its system
+        name = None if has_two_panels else plot.name  # the title of a panel names its system
         densities, absences, off_axis = _draw_outlines(axes, of_panel, name, style)
+        _limit_densities(axes, densities, log)
+        _mark_thresholds(axes, thresholds or {})
+        # Where nothing at all is drawn, the reasons are in the middle of the axes instead.
         missing += absences
-        top = float(densities.max(initial=0.0)) or 1.0
-        if log:
-            begin = _BELOW_SMALLEST * min(densities[densities > 0], default=_WITHOUT_DENSITY)
-            plot_axes.log_axis(axes, "y", begin, _ABOVE_LARGEST_OF_LOG * top)
-        else:
-            axes.set_ylim(0, _ABOVE_LARGEST * top)
-        for number, (text, threshold) in enumerate((thresholds or {}).items()):
-            if np.isfinite(require_number("thresholds", threshold)):
-                line: dict[str, Any] = {"color": Style.text, "label": legend_text(text)}
-                line |= {"linestyle": Style.dash(number + 1), "linewidth": 0.9, "zorder": 4}
-                axes.axvline(threshold, **line)
         is_empty = len(missing) == len(CLASSES) * len(systems)
         if is_empty:
             axes.set(xticks=[], yticks=[])
             plot.empty("; ".join(missing))
-        caption = [off_axis, *([] if is_empty else absences)]
+            absences = []
         heading = "Genuine and impostor scores"
-        if in_panels:
+        if has_two_panels:
             (system,) = of_panel
             heading = f"{heading}: {system.name}" if axes is plot.ax_ else system.name
-        labels = _score_label(kind), "Density within each class"
-        plot.finish(heading, caption, *labels, axes, [*of_panel])
+        x_label, y_label = _score_label(kind), "Density within each class"
+        plot.finish(heading, [off_axis, *absences], x_label, y_label, axes, list(of_panel))
     return plot
+
+
+def _limit_densities(ax: Axes, densities: np.ndarray, log: bool) -> None:
+    """Set the limits of the axis of densities; it is from 0 to 1 if there are none."""
+    largest = float(densities.max(initial=0.0)) or 1.0
+    if log:
+        smallest = min(densities[densities > 0], default=_WITHOUT_DENSITY)
+        plot_axes.log_axis(ax, "y", _BELOW_SMALLEST * smallest, _ABOVE_LARGEST_OF_LOG * largest)
+    else:
+        ax.set_ylim(0, _ABOVE_LARGEST * largest)
+
+
+def _mark_thresholds(ax: Axes, thresholds: Mapping[str, float]) -> None:
+    """Draw a line at each finite threshold, with its name in the legend."""
+    for number, (text, threshold) in enumerate(thresholds.items()):
+        if np.isfinite(require_number("thresholds", threshold)):
+            ax.axvline(
+                threshold,
+                color=Style.text,
+                label=legend_text(text),
+                linestyle=Style.dash(number + 1),
+                linewidth=0.9,
+                zorder=4,
+            )
 
 
 def _draw_outlines(
@@ -181,28 +207,39 @@ def _draw_outlines(
     off_axis = []
     densities = [np.empty(0)]
     for class_number, (class_name, word) in enumerate(CLASSES):
+        unplaced = 0
         for system_number, (system, by_class) in enumerate(histograms.items()):
             histogram = by_class.of_class(class_name)
-            label = "" if name is None else joined(name, system.name)
-            text = f"{label} {word.lower()}" if label else word
+            unplaced += histogram.unplaced
+            name_of_system = "" if name is None else joined(name, system.name)
+            text = f"{name_of_system} {word.lower()}" if name_of_system else word
+            # A colour is taken also by a class without scores, so that the others keep theirs.
             colour = system.colour(system_number if is_several else class_number)
             if not histogram.counts.sum():
                 reason = f"all {histogram.total:,} are infinite" if histogram.total else "none"
                 missing.append(f"{text} scores: {reason}")
                 continue
             densities.append(histogram.density)
-            outline: dict[str, Any] = {"linestyle": Style.dash(class_number), "color": colour}
-            outline |= {"linewidth": OUTLINE, "zorder": 3, **style}
+            outline: dict[str, Any] = {
+                "linestyle": Style.dash(class_number),
+                "color": colour,
+                "linewidth": OUTLINE,
+                "zorder": 3,
+                **style,
+            }
             bins = histogram.density, histogram.edges
             if not is_several:
                 ax.stairs(*bins, fill=True, color=outline["color"], alpha=0.18, zorder=2)
             if is_abridged:
-                text = "" if class_number else label
+                text = name_of_system if class_number == 0 else ""
             ax.stairs(*bins, label=legend_text(text), **outline)
-        if unplaced := sum(x.of_class(class_name).unplaced for x in histograms.values()):
+        if unplaced:
             off_axis.append(f"{unplaced:,} {word.lower()}")
-    for class_number, (_, word) in enumerate(CLASSES) if is_abridged else ():
-        ax.plot([], [], color=Style.text, linestyle=Style.dash(class_number), label=word.lower())
+    if is_abridged:
+        for class_number, (_, word) in enumerate(CLASSES):
+            ax.plot(
+                [], [], color=Style.text, linestyle=Style.dash(class_number), label=word.lower()
+            )
     words = f"{' and '.join(off_axis)} scores lie off the axis" if off_axis else ""
     return np.concatenate(densities), missing, words
 
@@ -253,39 +290,58 @@ def matrix(
     size = (6.6, 6.5) if is_square else (7.0, 4.6)
     plot = Display(labelled([System("", xr.Dataset())]), ax, style, size, drawn=picture)
     ax = plot.ax_
-    ax.grid(False)
-    aspect = "equal" if is_square and Style.look.width is None else "auto"
-    extent = 0, columns, rows, 0
-    properties: dict[str, Any] = {"extent": extent, "interpolation": "nearest", "aspect": aspect}
-    cmap = "viridis_r" if picture.kind == "similarity" else "viridis"
-    means = np.ma.masked_invalid(picture.image)
-    image = ax.imshow(means, **{"cmap": cmap, **properties, **style})
-    colours = ListedColormap([colour for _, colour in _STATES.values()])
-    ax.imshow(np.ma.masked_equal(picture.state, 0), cmap=colours, vmin=0.5, vmax=3.5, **properties)
-    for state, (text, colour) in _STATES.items():
-        if (picture.state == state).any():
-            ax.plot([], [], "s", color=colour, label=text)
-    if means.count():
-        plot_axes.colour_bar(ax, image, _score_label(picture.kind))
-    ax.set(xlim=(0, columns), ylim=(rows, 0))
-    starts = _starts_of_runs(picture.row_labels), _starts_of_runs(picture.column_labels)
-    subjects = max(map(len, starts)) - 1  # on the side with more
-    if picture.subjects is not None and subjects <= MOST_NAMED_SUBJECTS:
-        _name_subjects(ax.yaxis, starts[0], picture.row_labels)
-        _name_subjects(ax.xaxis, starts[1], picture.column_labels)
+    # A figure of a fixed width is too flat for square cells.
+    has_square_cells = is_square and Style.look.width is None
+    _draw_cells(ax, picture, has_square_cells, style)
+    ax.set(xlim=(0, columns), ylim=(rows, 0))  # the first probe is at the top
+
+    row_starts = _starts_of_runs(picture.row_labels)
+    column_starts = _starts_of_runs(picture.column_labels)
+    subjects_on_a_side = max(len(row_starts), len(column_starts)) - 1
+    if picture.subjects is not None and subjects_on_a_side <= MOST_NAMED_SUBJECTS:
+        _name_subjects(ax.yaxis, row_starts, picture.row_labels)
+        _name_subjects(ax.xaxis, column_starts, picture.column_labels)
     else:
         for axis in (ax.yaxis, ax.xaxis):
             axis.set_major_locator(MaxNLocator(7, integer=True))
             axis.set_major_formatter("{x:,.0f}")
-    caption = [f"{rows:,} probes against {columns:,} gallery templates"]
+
+    size_in_words = f"{rows:,} probes against {columns:,} gallery templates"
     if picture.subjects is not None:
-        caption[0] += f" of {counted(picture.subjects, 'subjects')}"
-    across, down = columns / (len(picture.column_edges) - 1), rows / (len(picture.row_edges) - 1)
+        size_in_words += f" of {counted(picture.subjects, 'subjects')}"
+    caption = [size_in_words]
+    # The edges are of the blocks, one more than there are blocks.
+    across = columns / (len(picture.column_edges) - 1)
+    down = rows / (len(picture.row_edges) - 1)
     if max(across, down) > 1:
         caption.append(f"a pixel: mean of about {down:.3g} × {across:.3g}")
     title = plot.of_system("scores sorted by subject")
     plot.finish(title, caption, "Gallery template", "Probe template")
     return plot
+
+
+def _draw_cells(
+    ax: Axes, picture: MatrixImage, has_square_cells: bool, style: Mapping[str, Any]
+) -> None:
+    """Draw the means of the pixels with their bar of colours, and above them those without one."""
+    ax.grid(False)
+    place: dict[str, Any] = {
+        "extent": (0, len(picture.columns), len(picture.rows), 0),
+        "interpolation": "nearest",
+        "aspect": "equal" if has_square_cells else "auto",
+    }
+    means = np.ma.masked_invalid(picture.image)
+    cmap = "viridis_r" if picture.kind == "similarity" else "viridis"  # dark is close
+    image = ax.imshow(means, **{"cmap": cmap, **place, **style})
+    # The states are numbers from 1 on, each in the middle of its colour.
+    colours = ListedColormap([colour for _, colour in _STATES.values()])
+    has_state = np.ma.masked_equal(picture.state, 0)
+    ax.imshow(has_state, cmap=colours, vmin=0.5, vmax=len(_STATES) + 0.5, **place)
+    for state, (text, colour) in _STATES.items():
+        if (picture.state == state).any():
+            ax.plot([], [], "s", color=colour, label=text)
+    if means.count():
+        plot_axes.colour_bar(ax, image, _score_label(picture.kind))
 
 
 def _name_subjects(axis: Axis, starts: np.ndarray, labels: np.ndarray) -> None:
@@ -377,73 +433,116 @@ def worst_pairs(
     folder = require_path("image_folder", image_folder) if image_folder is not None else None
     files = Images(column, folder)
     by_system = {
-        x.name: {row: _worst_pairs_of_row(x, row, limit, files) for row in _ROWS} for x in systems
+        system.name: {kind: _first_pairs(system, kind, limit, files) for kind in _ROWS}
+        for system in systems
     }
-    lines: list[tuple[str, list[ShownPair]]] = []  # a heading and pairs of one system and kind
-    for name, pairs_of_row in by_system.items():
-        for row, text in _ROWS.items():
-            heading = plot_axes.sentence(text)
-            if len(by_system) > 1:
-                short = short_name(name, LONGEST_TEXT[Style.look.width is not None])
-                heading = f"{short}: {text}"
-            lines.append((heading if pairs_of_row[row] else f"{heading}: none", pairs_of_row[row]))
-    pictures = [x for _, row in lines for pair in row for x in pair.pictures if x]
-    shape = pictures[0].size if pictures else (1, 1)  # in pixels; all pictures have it
-    pairs_across = max(1, *(len(row) for _, row in lines))
+    rows = _rows_of_pairs(by_system)
+    pairs_across = max(1, *(len(row) for _, row in rows))
+    shape = _shape_of_pictures(rows)
+
+    # The height that pictures and words need at this width, in points.
     width, small = Style.look.width or WIDTH, Style.look.small
-    picture_height = PICTURE * width / pairs_across * shape[1] / shape[0]
-    points = len(lines) * (picture_height + LINES_OF_WORDS * LINE * small) + HEADING * small
-    plot = Display(systems, ax, style, (width, points / 72), drawn=by_system)
+    picture_width, picture_height = shape or (1, 1)
+    height_of_pair = PICTURE * width / pairs_across * picture_height / picture_width
+    height = len(rows) * (height_of_pair + LINES_OF_WORDS * LINE * small) + HEADING * small
+    plot = Display(systems, ax, style, (width, height / 72), drawn=by_system)
     ax = plot.ax_
     ax.axis("off")
     title = plot.of_system("Worst pairs") if len(systems) == 1 else "Worst pairs"
     plot.finish(title, ["left: probe, right: gallery template; below: subjects and score"])
-    if not pictures:
+    if shape is None:
         plot.empty(files.remark() or NO_IMAGES)
         return plot
-    line_height = LINE * small / room(ax)[1]  # as a part of the axes, as are all sizes below
-    if len(lines) * LEAST_LINES * line_height > 1:
-        raise DataError(f"{len(lines)} lines of pairs need a higher figure; draw fewer systems")
+
+    # From here on, sizes are parts of the axes, whose room is known now.
+    room_across, room_down = room(ax)
+    line_height = LINE * small / room_down
+    if len(rows) * LEAST_LINES * line_height > 1:
+        raise DataError(f"{len(rows)} lines of pairs need a higher figure; draw fewer systems")
+    # Two names and a comma share the width of a pair.
+    letters_of_name = max(3, int(room_across / pairs_across / small / LETTER / 2) - 2)
+    row_height = 1 / len(rows)
+    pair_size = FILLED / pairs_across, row_height - LINES_OF_WORDS * line_height
     words: dict[str, Any] = {"fontsize": small, "color": Style.text}
-    letters_of_name = max(3, int(room(ax)[0] / pairs_across / small / LETTER / 2) - 2)
-    pair_height = 1 / len(lines)
-    size = FILLED / pairs_across, pair_height - LINES_OF_WORDS * line_height
-    for k, (heading, row_of_pairs) in enumerate(lines):
-        top = 1 - k * pair_height
-        bottom = top - pair_height + LINES_BELOW * line_height
-        heading = Style.translated(as_plot_text(heading))
-        ax.text(0, top, heading, va="top", transform=ax.transAxes, **words)
-        scores = in_one_precision([pair.score for pair in row_of_pairs], 4)
-        for i, (pair, score) in enumerate(zip(row_of_pairs, scores, strict=True)):
-            mode = "RGB" if any(x and x.mode != "L" for x in pair.pictures) else "L"
-            both = Image.new(mode, (len(pair.pictures) * shape[0], shape[1]), SHADE)
-            for side, picture in enumerate(pair.pictures):
-                if picture:
-                    padded = ImageOps.pad(picture.convert(mode), shape, color=SHADE)
-                    both.paste(padded, (side * shape[0], 0))
-            position = i / pairs_across, bottom, *size
-            panel = ax.inset_axes(position, xticks=[], yticks=[], anchor="NW")
-            panel.imshow(np.asarray(both), **{"cmap": "gray", "vmin": 0, "vmax": 255, **style})
+    for number, (heading, row) in enumerate(rows):
+        top = 1 - number * row_height
+        bottom = top - row_height + LINES_BELOW * line_height  # of the pictures
+        heading_in_words = Style.translated(as_plot_text(heading))
+        ax.text(0, top, heading_in_words, va="top", transform=ax.transAxes, **words)
+        scores = in_one_precision([pair.score for pair in row], 4)
+        for i, (pair, score) in enumerate(zip(row, scores, strict=True)):
+            place = (i / pairs_across, bottom, *pair_size)
+            panel = ax.inset_axes(place, xticks=[], yticks=[], anchor="NW")
+            grey = {"cmap": "gray", "vmin": 0, "vmax": 255}
+            panel.imshow(_side_by_side(pair, shape), **{**grey, **style})
             panel.spines[:].set(color=Style.quiet, linewidth=0.6)
-            names = [as_plot_text(x[:letters_of_name]) for x in (pair.probe, pair.gallery)]
-            below = Style.translated(f"{', '.join(names)}\n{score}")
+            probe = as_plot_text(pair.probe[:letters_of_name])
+            gallery = as_plot_text(pair.gallery[:letters_of_name])
+            below = Style.translated(f"{probe}, {gallery}\n{score}")
             panel.set_xlabel(below, labelpad=2, **words)
     return plot
 
 
-def _worst_pairs_of_row(system: System, row: str, limit: int, images: Images) -> list[ShownPair]:
-    """Return the first pairs of a row of `_ROWS`, each once if it is listed in both directions."""
+#: The rows of the figure, from the top: a heading, and pairs of one system and kind.
+_Rows = list[tuple[str, list[ShownPair]]]
+
+
+def _rows_of_pairs(by_system: Mapping[str, Mapping[str, list[ShownPair]]]) -> _Rows:
+    """Return the pairs of all systems and kinds; rows without a pair keep their heading."""
+    rows: _Rows = []
+    for name, pairs_of_kind in by_system.items():
+        for kind, text in _ROWS.items():
+            heading = plot_axes.sentence(text)
+            if len(by_system) > 1:
+                short = short_name(name, LONGEST_TEXT[Style.look.width is not None])
+                heading = f"{short}: {text}"
+            if not pairs_of_kind[kind]:
+                heading = f"{heading}: none"
+            rows.append((heading, pairs_of_kind[kind]))
+    return rows
+
+
+def _shape_of_pictures(rows: _Rows) -> tuple[int, int] | None:
+    """Return width and height in pixels of the first picture, which all get; None without any."""
+    for _, row in rows:
+        for pair in row:
+            for picture in pair.pictures:
+                if picture:
+                    return picture.size
+    return None
+
+
+def _side_by_side(pair: ShownPair, shape: tuple[int, int]) -> np.ndarray:
+    """Return the pictures of probe and gallery, each padded to `shape`; a missing one is grey."""
+    width, height = shape
+    has_colour = any(picture and picture.mode != "L" for picture in pair.pictures)
+    mode = "RGB" if has_colour else "L"
+    both = Image.new(mode, (len(pair.pictures) * width, height), SHADE)
+    for side, picture in enumerate(pair.pictures):
+        if picture:
+            padded = ImageOps.pad(picture.convert(mode), shape, color=SHADE)
+            both.paste(padded, (side * width, 0))
+    return np.asarray(both)
+
+
+def _first_pairs(system: System, kind: str, limit: int, images: Images) -> list[ShownPair]:
+    """Return the first pairs of a kind in `_ROWS`, each once if it is listed in both directions.
+
+    Both directions have the same two images; pairs without names of images are all kept.
+    """
     dataset = system.dataset
-    pairs = dataset.isel(pair=dataset["comparison"].values == row)
-    names: list[Any] = [None] * pairs.sizes["pair"]  # of the images of probe and gallery
-    if columns := images.columns_of_pairs(dataset):
-        names = list(zip(*(map(str, pairs[x].values.tolist()) for x in columns), strict=True))
-    labels = zip(*(pairs[f"{x}_label"].values.tolist() for x in ("probe", "gallery")), strict=True)
+    pairs = dataset.isel(pair=dataset["comparison"].values == kind)
+    probes = pairs["probe_label"].values.tolist()
+    galleries = pairs["gallery_label"].values.tolist()
     scores = pairs["score"].values.tolist()
+    columns = [pairs[name].values.tolist() for name in images.columns_of_pairs(dataset)]
     shown: dict[Any, ShownPair] = {}
-    for i, ((probe, gallery), score) in enumerate(zip(labels, scores, strict=True)):
-        key = frozenset(names[i]) if names[i] else i
-        if len(shown) < limit and key not in shown:
-            pictures = (*map(images.find, names[i]),) if names[i] else (None, None)
-            shown[key] = ShownPair(str(probe), str(gallery), score, pictures)
+    for i, score in enumerate(scores):
+        names = [str(column[i]) for column in columns]  # of the images of probe and gallery
+        key = frozenset(names) if names else i
+        if len(shown) == limit or key in shown:
+            continue
+        probe_picture, gallery_picture = map(images.find, names) if names else (None, None)
+        pictures = probe_picture, gallery_picture
+        shown[key] = ShownPair(str(probes[i]), str(galleries[i]), score, pictures)
     return list(shown.values())
