@@ -1210,8 +1210,10 @@ def _require_known(values: np.ndarray, is_kept: np.ndarray, noun: str, column: s
 
     `noun` is what a template of the side is called; `column` is None if values were given.
     """
+    if is_kept.any():
+        return
     missing = no_value(values, "group")
-    if is_kept.any() or not missing.any():
+    if not missing.any():
         return
     of_column = "" if column is None else f" of the column {column!r}"
     raise DataError(
