@@ -1,10 +1,7 @@
 """The public names, and where each is."""
 
-from .base import (
-    ProbesGallery as ProbesGallery,
-    TrainTest as TrainTest,
-    splitter_of as splitter_of,
-)
+from .any_splitter import splitter_of as splitter_of
+from .base import ProbesGallery as ProbesGallery, TrainTest as TrainTest
 from .claims import ClaimSampler as ClaimSampler, DrawnClaims as DrawnClaims
 from .splitters import (
     EnrolledSplit as EnrolledSplit,

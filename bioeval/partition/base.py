@@ -1,24 +1,33 @@
-"""Splitters: the samples that are divided, the base classes, and splitters of all kinds."""
+"""The samples that a splitter divides, and the base class of splitters.
+
+:class:`Division` has the public method ``split``; a splitter has a method ``_blocks``, which yields
+masks of the samples in each part::
+
+    samples = SplitInput(name, X, y, groups, meta)  # n samples
+    for block in splitter._blocks(samples):  # bool (splits, parts, n), some splits at once
+        for masks in block:  # bool (parts, n)
+            yield TrainTest(*(np.flatnonzero(mask) for mask in masks))
+
+Subjects and values of metadata columns are codes (:class:`LabelCodes`): of the labels ``["bob",
+"ann", "bob"]``, `values` are ``["ann", "bob"]`` and `codes` are ``[1, 0, 1]``.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import inspect
 import itertools
-import json
 import reprlib
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from functools import cached_property
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, bad_choice, counted, received, without_address
+from bioeval.base.errors import DataError, bad_choice, counted, without_address
 from bioeval.base.random import seed_sequence
 from bioeval.scores.arrays import digest
 from bioeval.scores.codes import Codes
@@ -40,23 +49,29 @@ class LabelCodes:
 
     def __init__(self, labels: Any, name: str, *, may_be_missing: bool = False):
         """Number the labels, which messages call `name`."""
-        self.labels = array = (as_subjects if may_be_missing else as_labels)(labels, name)
+        array = as_subjects(labels, name) if may_be_missing else as_labels(labels, name)
         coded = Codes(array, array, name, of_any_type=NO_PERSON)
-        self.values = coded.values
-        self.codes = coded.gallery
+        values, codes = coded.values, coded.gallery
         if array.dtype.kind == "O":
-            # The indices that sort values: by themselves, or else by type and ``repr``.
-            values = coded.values.tolist()
-            kinds = set(map(type, values))
-            keys: list[Any] = values
-            if not (kinds <= {bool, int, float} or kinds == {str} or kinds == {bytes}):
-                keys = [(f"{type(x).__module__}.{type(x).__qualname__}", repr(x)) for x in values]
-            order = np.array(sorted(range(len(values)), key=keys.__getitem__), dtype=np.int64)
-            code_of_coded = np.empty(len(order), dtype=np.int64)
-            code_of_coded[order] = np.arange(len(order))
-            self.values = coded.values[order]
-            self.codes = code_of_coded[coded.gallery]
-        self.counts = np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
+            # Labels of other dtypes are sorted; these are in the order of their appearance.
+            order = _order_of_objects(values.tolist())
+            new_code = np.empty(len(order), dtype=np.int64)
+            new_code[order] = np.arange(len(order))
+            values, codes = values[order], new_code[codes]
+        self._assign(array, values, codes)
+
+    def _assign(self, labels: np.ndarray, values: np.ndarray, codes: np.ndarray) -> None:
+        self.labels = labels
+        self.values = values
+        self.codes = codes
+        self.counts = np.bincount(codes, minlength=len(values)).astype(np.int64)
+
+    @classmethod
+    def _from_codes(cls, labels: np.ndarray, values: np.ndarray, codes: np.ndarray) -> LabelCodes:
+        """Return codes that need no checks and no sorting."""
+        label_codes = cls.__new__(cls)
+        label_codes._assign(labels, values, codes)
+        return label_codes
 
     def __len__(self) -> int:
         return len(self.values)
@@ -81,24 +96,16 @@ class LabelCodes:
 
     def select(self, index: np.ndarray) -> LabelCodes:
         """Return the codes of samples by index, renumbered from 0 among their labels."""
-        part = copy(self)
-        part.__dict__.pop("_code_of_label", None)
         codes = self.codes[index]
-        counts = np.bincount(codes, minlength=len(self))
-        part.labels = self.labels[index]
-        part.values = self.values[counts > 0]
-        part.codes = (np.cumsum(counts > 0) - 1)[codes]
-        part.counts = counts[counts > 0]
-        return part
+        occurs = np.bincount(codes, minlength=len(self)) > 0  # (labels,)
+        new_code = np.cumsum(occurs) - 1
+        return self._from_codes(self.labels[index], self.values[occurs], new_code[codes])
 
     def combined(self, other: LabelCodes) -> LabelCodes:
         """Return codes of the combinations of two labels of the same samples."""
-        part = copy(self)
-        part.__dict__.pop("_code_of_label", None)
-        codes = self.codes * len(other) + other.codes
-        part.values, new, part.counts = np.unique(codes, return_inverse=True, return_counts=True)
-        part.codes = new.reshape(-1)
-        return part
+        pair_numbers = self.codes * len(other) + other.codes
+        values, codes = np.unique(pair_numbers, return_inverse=True)
+        return self._from_codes(self.labels, values, codes.reshape(-1))
 
     def show(self, codes: np.ndarray, most: int = 3) -> str:
         """Name a few labels, and state how many more there are."""
@@ -108,55 +115,33 @@ class LabelCodes:
         return names
 
 
+def _order_of_objects(values: list[Any]) -> np.ndarray:
+    """Return the indices that sort labels of any types: by value, or else by type and ``repr``."""
+    types = set(map(type, values))
+    are_numbers = types <= {bool, int, float}
+    keys: list[Any] = values
+    if not (are_numbers or types == {str} or types == {bytes}):
+        keys = [(f"{type(x).__module__}.{type(x).__qualname__}", repr(x)) for x in values]
+    return np.array(sorted(range(len(values)), key=keys.__getitem__), dtype=np.int64)
+
+
 class SplitInput:
     """The samples that a splitter was given.
 
     - `splitter`: the name of the splitter in messages
     - `n`: the number of samples
     - `no_person` (bool (n,)): the samples of templates of no person
+
+    Subjects and metadata are checked when a splitter first reads them, since many need neither.
     """
 
     def __init__(self, splitter: str, X: Any, y: Any, groups: Any, meta: Any):
         """Take the arguments of :meth:`Division.split`."""
         self.splitter = splitter
-        if isinstance(X, Scores) and X.layout == "pairs":
-            if groups is None:
-                groups = X.pair_subjects
-            meta = {"genuine": X.genuine} if meta is None else meta
-        elif isinstance(X, Scores):
-            if not np.array_equal(X.probe_ids, X.gallery_ids):
-                raise DataError(
-                    f"{splitter}: the rows and the columns of these scores are different "
-                    "templates; divide the labels of both sides together, "
-                    "split(y=np.concatenate([scores.probe_labels, scores.gallery_labels])), and "
-                    "tell the sides apart by index"
-                )
-            if y is None and groups is None and knows_people(X):
-                y = X.probe_labels
-            meta = X.probe_meta if meta is None else meta
-        lengths = {}
-        for name, array in {"X": X, "y": y, "groups": groups}.items():
-            shape = getattr(array, "shape", None)
-            try:
-                if array is not None:
-                    lengths[name] = len(array) if shape is None else int(shape[0])
-            except (TypeError, IndexError):
-                raise DataError(
-                    f"{splitter}: {name} is {type(array).__name__}; expected one entry a sample"
-                ) from None
-        if not lengths:
-            raise DataError(f"{splitter}: nothing to divide; give X, y or groups")
-        self.n = next(iter(lengths.values()))
-        if len(set(lengths.values())) > 1:
-            listed = ", ".join(f"{k} has {v}" for k, v in lengths.items())
-            raise DataError(f"{splitter}: {listed} samples; expected as many in each")
-        if self.n == 0:
-            raise DataError(f"{splitter}: there are no samples to divide")
-        self._labels = y
-        self._source = "y"
-        if groups is not None:
-            self._labels = groups
-            self._source = "groups"
+        if isinstance(X, Scores):
+            y, groups, meta = _with_columns_of_scores(splitter, X, y, groups, meta)
+        self.n = _number_of_samples(splitter, {"X": X, "y": y, "groups": groups})
+        self._labels, self._source = (y, "y") if groups is None else (groups, "groups")
         self._meta = meta
         self.no_person = np.zeros(self.n, dtype=bool)
         if isinstance(X, Scores) and X.layout != "pairs":
@@ -168,6 +153,7 @@ class SplitInput:
         part.splitter = f"{self.splitter} ({name})" if name else self.splitter
         part.n = len(index)
         part.no_person = self.no_person[index]
+        # These are cached properties: without these values they would be those of all samples.
         part.subjects = self.subjects.select(index)
         part._columns = {name: column[index] for name, column in self._columns.items()}
         part.place = np.empty(part.n, dtype=np.int64)
@@ -247,9 +233,11 @@ class SplitInput:
         if stratify is None:
             return None
         if not by_subject:
-            return (self.subjects if stratify == "subject" else self.labelled(stratify)).codes
+            labels = self.subjects if stratify == "subject" else self.labelled(stratify)
+            return labels.codes
         subjects = self.subjects
         column = self.labelled(stratify)
+        # Each subject gets the value of its last sample, and all its samples must agree with it.
         stratum_of_subject = np.empty(len(subjects), dtype=np.int64)
         stratum_of_subject[subjects.codes] = column.codes
         differing = np.flatnonzero(stratum_of_subject[subjects.codes] != column.codes)
@@ -262,6 +250,54 @@ class SplitInput:
                 "is the same in all samples of a subject"
             )
         return stratum_of_subject
+
+
+def _with_columns_of_scores(
+    splitter: str, scores: Scores, y: Any, groups: Any, meta: Any
+) -> tuple[Any, Any, Any]:
+    """Return y, groups and metadata, with those of the scores in place of None."""
+    if scores.layout == "pairs":
+        if groups is None:
+            groups = scores.pair_subjects
+        if meta is None:
+            meta = {"genuine": scores.genuine}
+        return y, groups, meta
+    if not np.array_equal(scores.probe_ids, scores.gallery_ids):
+        raise DataError(
+            f"{splitter}: the rows and the columns of these scores are different "
+            "templates; divide the labels of both sides together, "
+            "split(y=np.concatenate([scores.probe_labels, scores.gallery_labels])), and "
+            "tell the sides apart by index"
+        )
+    if y is None and groups is None and knows_people(scores):
+        y = scores.probe_labels
+    if meta is None:
+        meta = scores.probe_meta
+    return y, groups, meta
+
+
+def _number_of_samples(splitter: str, arguments: dict[str, Any]) -> int:
+    """Return the length of the arguments that are not None; it must be the same for all."""
+    lengths = {}
+    for name, array in arguments.items():
+        if array is None:
+            continue
+        shape = getattr(array, "shape", None)  # a sparse matrix has a shape, but no length
+        try:
+            lengths[name] = len(array) if shape is None else int(shape[0])
+        except (TypeError, IndexError):
+            raise DataError(
+                f"{splitter}: {name} is {type(array).__name__}; expected one entry a sample"
+            ) from None
+    if not lengths:
+        raise DataError(f"{splitter}: nothing to divide; give X, y or groups")
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{k} has {v}" for k, v in lengths.items())
+        raise DataError(f"{splitter}: {listed} samples; expected as many in each")
+    n = next(iter(lengths.values()))
+    if n == 0:
+        raise DataError(f"{splitter}: there are no samples to divide")
+    return n
 
 
 def by_name(samples: SplitInput) -> np.ndarray:
@@ -290,14 +326,6 @@ class ProbesGallery(NamedTuple):
 
 
 Parts = TypeVar("Parts", bound=NamedTuple)
-
-
-class SplitterLike(Protocol):
-    """An object that divides samples into parts: a splitter of this package or of scikit-learn."""
-
-    def split(self, X: Any, y: Any, groups: Any, /) -> Iterable[Any]:
-        """Yield the parts as index arrays."""
-        ...
 
 
 class Parameters:
@@ -335,7 +363,8 @@ class Parameters:
         for name in params:
             if name not in self._names():
                 raise DataError(bad_choice("parameter", name, self._names()))
-        self.__dict__.update(type(self)(**{**self.get_params(), **params}).__dict__)
+        changed = type(self)(**{**self.get_params(), **params})  # which checks them together
+        self.__dict__.update(changed.__dict__)
         return self
 
     def __repr__(self) -> str:
@@ -397,17 +426,21 @@ class Division(Parameters, ABC, Generic[Parts]):
             If these samples cannot be divided so.
         """
         samples = SplitInput(type(self).__name__, X, y, groups, meta)
-        blocks = self._blocks_of_people if samples.no_person.any() else self._blocks
-        splits = (
-            self._parts._make([flags.nonzero()[0] for flags in parts])
-            for block in blocks(samples)
-            for parts in block
-        )
+        splits = self._splits(samples)
         first = next(splits)  # so that errors come now, and not at the first use
         return itertools.chain([first], splits)
 
+    def _splits(self, samples: SplitInput) -> Iterator[Parts]:
+        blocks = self._blocks_of_people if samples.no_person.any() else self._blocks
+        for block in blocks(samples):
+            for masks in block:  # (parts, n)
+                yield self._parts._make([np.flatnonzero(mask) for mask in masks])
+
     def _blocks_of_people(self, samples: SplitInput) -> Iterator[np.ndarray]:
-        """Yield splits of people's templates; other templates are in every part but the probes."""
+        """Yield masks as `_blocks`, where only the templates of people are divided.
+
+        Templates of no person are in every part that is not empty, but for the probes.
+        """
         is_person = ~samples.no_person
         if not is_person.any():
             raise DataError(
@@ -415,11 +448,14 @@ class Division(Parameters, ABC, Generic[Parts]):
                 "to divide"
             )
         of_people = np.flatnonzero(is_person)
-        is_of_probes = np.array(["probes" in name for name in self._parts._fields])  # (parts,)
-        for block in self.restricted_to(of_people, samples.n)._blocks(samples.select(of_people)):
-            masks = np.empty((*block.shape[:2], samples.n), dtype=bool)
+        divides_people = self.restricted_to(of_people, samples.n)
+        are_probes = np.array(["probes" in name for name in self._parts._fields])  # (parts,)
+        for block in divides_people._blocks(samples.select(of_people)):  # (splits, parts, people)
+            splits, parts, _ = block.shape
+            takes_others = block.any(axis=2) & ~are_probes  # (splits, parts)
+            masks = np.empty((splits, parts, samples.n), dtype=bool)
             masks[:, :, is_person] = block
-            masks[:, :, ~is_person] = (block.any(axis=2) & ~is_of_probes)[:, :, None]
+            masks[:, :, ~is_person] = takes_others[:, :, None]
             yield masks
 
     def _require_counts_and_seed(self, **lowest: int) -> None:
@@ -471,225 +507,3 @@ def require_seed(random_state: Any) -> None:
     """Raise :class:`DataError` unless the argument is a seed; a generator is not advanced."""
     if not isinstance(random_state, np.random.Generator | np.random.RandomState):
         seed_sequence(random_state)
-
-
-class ListedParts:
-    """A list of pairs (training, test), in the form of a splitter of scikit-learn."""
-
-    def __init__(self, parts: Iterable[Any]):
-        """Check the pairs, and keep them, since an iterator could be read only once."""
-        self.parts = list(parts)
-        are_pairs = bool(self.parts)
-        for pair in self.parts:
-            try:
-                arrays = [np.asarray(part) for part in pair]
-            except (TypeError, ValueError):
-                arrays = []
-            are_indices = [x.ndim == 1 and (x.dtype.kind in "iu" or not x.size) for x in arrays]
-            are_pairs &= are_indices == [True, True]
-        if not are_pairs:
-            raise DataError(
-                f"`splitter` is {received(self.parts)}; expected an object with "
-                "split(), or a list of pairs (training, test) of indices"
-            )
-
-    def __repr__(self) -> str:
-        return f"{counted(len(self.parts), 'listed pairs')} of training and test"
-
-    def split(self, X: object, y: object, groups: object) -> list[Any]:
-        """Return the pairs; the arguments are not needed."""
-        return self.parts
-
-
-def as_splitter(splitter: Any) -> Any:
-    """Return a splitter, or the splitter of listed pairs (training, test)."""
-    if isinstance(splitter, type):
-        name = splitter.__name__
-        raise DataError(
-            f"`splitter` is the class {name}; expected a splitter of it: give {name}(), perhaps "
-            "with its arguments"
-        )
-    if isinstance(splitter, str | bytes | Mapping | np.ndarray):
-        pass
-    elif hasattr(splitter, "split"):
-        return splitter
-    elif isinstance(splitter, Iterable):
-        return ListedParts(splitter)
-    raise DataError(
-        f"splitter is {type(splitter).__name__}; expected an object with split(), such as "
-        "bioeval.partition.SubjectKFold(5), or a list of pairs (training, test)"
-    )
-
-
-def name_of(splitter: Any) -> str:
-    if isinstance(splitter, ListedParts):
-        return "the list of splits"
-    return type(splitter).__name__
-
-
-def split_samples(
-    splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
-) -> Iterator[tuple[np.ndarray, ...]]:
-    """Yield the parts of `n` samples from a splitter of any kind.
-
-    A splitter whose ``split`` takes `meta`, such as a splitter of this package, gets labels and
-    metadata as they are; others, such as scikit-learn's, get the labels as numbers.
-    """
-    if "meta" in inspect.signature(splitter.split).parameters:
-        splits = splitter.split(range(n), labels, groups, meta=meta)
-    else:
-        codes = np.zeros(n) if labels is None else LabelCodes(labels, "labels").codes
-        group_codes = codes
-        if groups is not None and np.ndim(groups) <= 1:
-            group_codes = LabelCodes(groups, "groups").codes
-        with warnings.catch_warnings():
-            # Whether a scikit-learn splitter uses y or groups cannot be known beforehand.
-            warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
-            splits = list(splitter.split(np.zeros((n, 1)), codes, group_codes))
-    for parts in splits:
-        if hasattr(parts, "_fields"):
-            yield parts
-        elif isinstance(parts, tuple | list) and len(parts) == 2:
-            yield tuple(parts)
-        else:
-            raise DataError(
-                f"{name_of(splitter)} yields {type(parts).__name__}; expected pairs (training, "
-                "test) of indices"
-            )
-
-
-# What a result records of its splitter, and the splitter of such a record.
-
-#: Longer records are left out: an attribute of a netCDF file has at most 64 KiB.
-_LONGEST = 60_000
-
-
-def seeded(splitter: Any) -> Any:
-    """Return a splitter with a seed that can be recorded; its draws are those of the splitter.
-
-    A splitter of this package that has no seed gets a random one, and a generator is advanced.
-    """
-    seed = getattr(splitter, "random_state", 0)
-    may_be_seeded = isinstance(splitter, Division) and getattr(splitter, "shuffle", True)
-    if not may_be_seeded or isinstance(seed, int | np.integer | np.random.SeedSequence):
-        return splitter
-    entropy = seed_sequence(seed).entropy
-    if seed is None:  # a number that people can copy
-        entropy = int(np.random.SeedSequence().generate_state(1)[0])
-    return copy(splitter).set_params(random_state=entropy)
-
-
-def record_of(splitter: Any) -> dict[str, str | int]:
-    """Return the attributes of results that say which splitter divided the data."""
-    attrs: dict[str, str | int] = {
-        "splitter": repr(splitter),
-        "splitter_class": type(splitter).__name__,
-    }
-    seed = getattr(splitter, "random_state", None)
-    if isinstance(seed, int | np.integer) and seed < 2**63:
-        attrs["splitter_seed"] = int(seed)
-    if not isinstance(splitter, ListedParts):
-        try:
-            record = json.dumps(_recorded(splitter))
-        except TypeError:
-            return attrs
-        if len(record) <= _LONGEST:
-            attrs["splitter_record"] = record
-    return attrs
-
-
-def _recorded(value: Any) -> Any:
-    """Return a splitter, or a parameter of one, in the types of JSON, or raise TypeError."""
-    if hasattr(value, "split") and not isinstance(value, str | bytes):
-        names = inspect.signature(type(value)).parameters
-        others = getattr(value, "cvargs", {})  # repeated folds of scikit-learn
-        parameters = {x: getattr(value, x) if hasattr(value, x) else others[x] for x in names}
-        place = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
-        return {place: {name: _recorded(x) for name, x in parameters.items()}}
-    if isinstance(value, np.random.SeedSequence):
-        return {"SeedSequence": [value.entropy, [*value.spawn_key]]}
-    if isinstance(value, Mapping):
-        return {"mapping": [[_recorded(key), _recorded(x)] for key, x in value.items()]}
-    if hasattr(value, "tolist"):
-        return _recorded(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_recorded(x) for x in value]
-    if value is None or isinstance(value, str | int | float):
-        return value
-    raise TypeError(type(value).__name__)
-
-
-def splitter_of(result: Any) -> Any:
-    """Return the splitter by which the data of a result were divided, to draw the parts again.
-
-    Parameters
-    ----------
-    result : xarray.Dataset or xarray.DataTree
-        A result of :func:`bioeval.repeat` or :func:`bioeval.cross_evaluate`, perhaps read from a
-        file.
-
-    Returns
-    -------
-    splitter
-        With the parameters and the seed that it had; with the same scores it draws the same parts.
-
-    Raises
-    ------
-    DataError
-        If the parts were listed, or drawn by a splitter that is neither of this package nor of
-        scikit-learn, or by one of scikit-learn without a seed.
-
-    Examples
-    --------
-    >>> import bioeval as be
-    >>> scores = be.simulate(20, 2, random_state=1)
-    >>> result = be.cross_evaluate(scores, be.partition.SubjectShuffleSplit(8, random_state=3))
-    >>> be.partition.splitter_of(result)
-    SubjectShuffleSplit(n_splits=8, random_state=3)
-    """
-    leaves = (
-        [result] if "splitter" in getattr(result, "attrs", {}) else getattr(result, "leaves", ())
-    )
-    attrs = next((x.attrs for x in leaves if "splitter" in x.attrs), None)
-    if attrs is None:
-        raise DataError(
-            f"`result` is a {type(result).__name__} without a record of a splitter; expected a "
-            "result of be.repeat or be.cross_evaluate"
-        )
-    if "splitter_record" not in attrs:
-        raise DataError(
-            f"the parts of this result were made by {attrs['splitter']}, which is not recorded in "
-            "full; keep it, or the list, beside the result"
-        )
-    return _splitter(json.loads(str(attrs["splitter_record"])))
-
-
-def _splitter(record: Any) -> Any:
-    """Return the splitter, or the parameter of one, of a record."""
-    if isinstance(record, list):
-        return [_splitter(x) for x in record]
-    if not isinstance(record, dict):
-        return record
-    ((name, content),) = record.items()
-    if name == "mapping":
-        return {_splitter(key): _splitter(x) for key, x in content}
-    if name == "SeedSequence":
-        return np.random.SeedSequence(content[0], spawn_key=content[1])
-    package, _, kind = name.partition(".")
-    modules = {"bioeval": "bioeval.partition", "sklearn": "sklearn.model_selection"}
-    module = importlib.import_module(modules[package]) if package in modules else None
-    made = getattr(module, kind, None)
-    if not (isinstance(made, type) and hasattr(made, "split")):  # nothing else of a file is called
-        raise DataError(
-            f"the parts of this result were made by {name}, which is neither of bioeval nor of "
-            "scikit-learn; make this splitter again by its own code"
-        )
-    parameters = {key: _splitter(x) for key, x in content.items()}
-    if package == "sklearn" and parameters.get("random_state", 0) is None:
-        is_drawn = parameters.get("shuffle", True)
-        if is_drawn:
-            raise DataError(
-                f"the parts of this result were drawn by scikit-learn's {kind} without a seed: "
-                "they cannot be drawn again"
-            )
-    return made(**parameters)

@@ -47,7 +47,8 @@ from bioeval.counting.thresholds import (
     to_user,
 )
 from bioeval.counting.verification import Use
-from bioeval.partition.base import LabelCodes, SplitterLike, as_splitter, record_of
+from bioeval.partition.any_splitter import SplitterLike, as_splitter, record_of
+from bioeval.partition.base import LabelCodes
 from bioeval.protocol.tasks import ImpostorProbes, OpenSet, PlainTies, RankUnit
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import FIRST, Variables, dataset, rates_of, variables_over

@@ -39,7 +39,7 @@ from bioeval.counting.sorted_matrix import SortedMatrix
 from bioeval.counting.threshold_rules import Rule, point_values
 from bioeval.counting.thresholds import is_supported, with_rare_targets
 from bioeval.counting.verification import Use
-from bioeval.partition.base import ListedParts, SplitterLike, as_splitter, record_of
+from bioeval.partition.any_splitter import ListedParts, SplitterLike, as_splitter, record_of
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions

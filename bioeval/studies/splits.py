@@ -16,7 +16,8 @@ import numpy as np
 
 from bioeval import partition
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
-from bioeval.partition.base import Division, name_of, seeded, split_samples
+from bioeval.partition.any_splitter import name_of, seeded, split_samples
+from bioeval.partition.base import Division
 from bioeval.scores.labels import concatenated
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import places_in_order
