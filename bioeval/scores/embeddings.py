@@ -1,10 +1,14 @@
-"""Distances between embeddings.
+"""Distances between embeddings, computed for the rows that are read.
 
-Distances are computed in float64 or float32, and the whole matrix is never needed:
-:class:`EmbeddingSource` computes the rows that are read, and does not keep them. Most distances
-come from a product of vectors. Where two vectors are nearly equal, rounding would spoil the
-product, and the distance is computed in float64 from the difference of the embeddings as they were
-given: equal embeddings have the distance 0 exactly.
+:class:`EmbeddingSource` stands for the matrix of all distances, which is never needed whole::
+
+    for i, p in enumerate(probe):  # (m, f)
+        for j, g in enumerate(gallery):  # (n, f)
+            distance[i, j] = norm(p - g)  # metric "l2"
+
+For speed, most distances come from products of vectors, ``|p|^2 + |g|^2 - 2 p g``. Where two
+vectors are nearly equal, the subtraction loses digits, and the distance is computed in float64 from
+the difference of the embeddings as they were given: equal embeddings have the distance 0 exactly.
 
 A matrix of up to 131,072 columns (65,536 in float64) is computed in tiles of fixed size and place,
 so that a distance is the same to the last bit however many rows are read, and whether the matrix is
@@ -16,6 +20,9 @@ digits may differ on other machines, among templates with equal embeddings, and 
 single rows or columns. In float32 a distance is good to about 1e-6 of the lengths of its vectors,
 and to 1e-7 of itself where the vectors are near: where the squared distance is below a thousandth
 of the squared lengths.
+
+The file has the source, the distances of a tile and of single pairs, the names of metrics, the
+vectors that are compared (:class:`Side`), and the threads of linear algebra, in this order.
 """
 
 from __future__ import annotations
@@ -26,7 +33,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import product
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -49,6 +55,12 @@ MOST_COLUMNS = 1 << 17
 #: A matrix of at least this number of distances is made only if its rows are read.
 LEAST_LAZY = 1 << 23
 
+#: Values that are computed together: 32 MiB of float64.
+VALUES_AT_ONCE = 1 << 22
+
+# Values that stay in the cache of a core: 512 KiB of float64.
+_CACHED_VALUES = 1 << 16
+
 _MAKING = threading.Lock()  # one matrix is made at a time
 
 
@@ -61,10 +73,6 @@ class EmbeddingSource:
 
     row_source = "embeddings"
     ndim = 2
-    #: Whether the matrix is made when it is first read, kept, and shared by views.
-    keeps = False
-    kept: np.ndarray | None = None
-    is_counted = False  # whether the distances were counted once without the matrix
 
     def __init__(
         self, probe: np.ndarray, gallery: np.ndarray, metric: Metric, dtype: str = "float64"
@@ -78,16 +86,30 @@ class EmbeddingSource:
             )
         self.metric = metric
         self.dtype = np.dtype(dtype)
-        self.embeddings = probe, gallery
-        self.sides: tuple[Side, ...] = ()  # as they are compared; empty with a callable metric
+        self.embeddings = probe, gallery  # as they were given
         self.shape = (len(probe), len(gallery))
-        self.scale = 1.0  # the embeddings in `sides` are multiplied by it: squares stay in range
         self.near_share = self.dtype.type(NEAR[self.dtype.name])
-        self.tile = TILE  # rows that are computed together; 1: the rows that are read alone
-        if callable(metric) or len(gallery) * self.dtype.itemsize > 4 * MOST_COLUMNS:
-            self.tile = 1
+
+        # The vectors that are compared, of probes and of the gallery: the embeddings, or unit
+        # vectors, multiplied by `scale`, which keeps squares in range.
+        self.sides: tuple[Side, ...] = ()  # empty with a callable metric
+        self.scale = 1.0
         if not callable(metric):
             self.sides, self.scale = scaled_sides(probe, gallery, metric, self.dtype)
+        self._tiles_of_sides: dict[tuple[int, int], Side] = {}  # by side and number of the tile
+
+        # Rows that are computed together; 1: the rows that are read, alone.
+        is_too_wide = len(gallery) * self.dtype.itemsize > 4 * MOST_COLUMNS
+        self.tile = 1 if callable(metric) or is_too_wide else TILE
+
+        #: Whether the matrix is made when it is first read, kept, and shared by views.
+        self.keeps = False
+        self.kept: np.ndarray | None = None
+        self.is_counted = False  # whether the distances were counted once without the matrix
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again, so that little is sent to another process."""
+        return self.__dict__ | {"kept": None, "_tiles_of_sides": {}}
 
     def require_kind(self, kind: Kind) -> None:
         kind_of_metric(self.metric, kind)
@@ -95,58 +117,6 @@ class EmbeddingSource:
     @property
     def features(self) -> int:
         return self.embeddings[1].shape[1]
-
-    def __getitem__(self, rows: Any) -> np.ndarray:
-        """Return the distances of some probes (a slice or indices) to the whole gallery."""
-        if np.ndim(self.embeddings[0][rows]) == 1:  # a single row
-            return self[np.arange(self.shape[0])[rows][None]][0]
-        index = np.arange(self.shape[0])[rows]
-        if self.tile == 1 or (np.diff(index) != 1).any():
-            return self.of_rows(rows)
-        low = int(index[0]) if len(index) else 0
-        return self.read(low, low + len(index))
-
-    def read(self, low: int, high: int) -> np.ndarray:
-        """Return the distances of rows ``low:high``, computed in tiles."""
-        is_large = math.prod(self.shape) >= LEAST_LAZY
-        if is_large and high - low < TILE and same_in_any_tile(self.features, self.dtype):
-            return self.of_rows(slice(low, high))  # a tile would compute more rows
-        out = np.empty((high - low, self.shape[1]), dtype=self.dtype)
-        bands = range(low // TILE, -(-high // TILE))
-        tiles = [*product(bands, range(-(-self.shape[1] // TILE)))]
-        if self.symmetric:  # a tile below the diagonal is the mirror image of a tile above
-            tiles = [(i, j) for i, j in tiles if i <= j or j not in bands]
-
-        def compute(turns: Iterator[int]) -> None:
-            buffer = np.empty(TILE**2, dtype=self.dtype)
-            for turn in turns:
-                i, j = tiles[turn]
-                distances = self._tile(i, j, buffer)
-                _store_tile(distances, i, j, low, out)
-                if self.symmetric and i < j and j in bands:
-                    _store_tile(distances.T, j, i, low, out)
-
-        on_all_threads(compute, len(tiles))
-        return out
-
-    def _tile(self, i: int, j: int, buffer: np.ndarray) -> np.ndarray:
-        """Return the distances of a tile, in the memory of `buffer` where the metric can."""
-        if self.symmetric and j < i:
-            return self._tile(j, i, buffer).T
-        probe, gallery = self._tile_of_side(0, i), self._tile_of_side(1, j)
-        return self.distances(probe, gallery, str(self.metric), buffer)
-
-    def _tile_of_side(self, side: int, tile: int) -> Side:
-        if self.symmetric:
-            side = 0
-        if (side, tile) not in self._tiles_of_sides:
-            embeddings = self.sides[side]
-            self._tiles_of_sides[side, tile] = embeddings[tile * TILE : (tile + 1) * TILE]
-        return self._tiles_of_sides[side, tile]
-
-    @cached_property
-    def _tiles_of_sides(self) -> dict[tuple[int, int], Side]:
-        return {}
 
     @property
     def failed(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -160,16 +130,28 @@ class EmbeddingSource:
         """Whether a set is compared with itself by a metric of :data:`METRICS`."""
         return self.embeddings[0] is self.embeddings[1] and not callable(self.metric)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: x for k, x in self.__dict__.items() if k not in ("_tiles_of_sides", "kept")}
+    @property
+    def _is_large(self) -> bool:
+        return math.prod(self.shape) >= LEAST_LAZY
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Return the distances of some probes (a slice or indices) to the whole gallery."""
+        index = np.arange(self.shape[0])[rows]
+        if index.ndim == 0:  # a single row
+            return self[index[None]][0]
+        is_run = (np.diff(index) == 1).all()
+        if self.tile == 1 or not is_run:
+            return self.of_rows(rows)
+        low = int(index[0]) if len(index) else 0
+        return self.read(low, low + len(index))
 
     def matrix(self) -> np.ndarray | EmbeddingSource:
         """Return all rows as an array; of a large matrix, the source, which `keeps` the array.
 
         Before it is made, distances may be counted in other tiles, which must have the same bits.
         """
-        is_large = math.prod(self.shape) >= LEAST_LAZY
-        if is_large and not callable(self.metric) and same_in_any_tile(self.features, self.dtype):
+        can_wait = self._is_large and not callable(self.metric)
+        if can_wait and same_in_any_tile(self.features, self.dtype):
             self.keeps = True
             return self
         return self.whole()
@@ -195,18 +177,54 @@ class EmbeddingSource:
             out[low:high] = self.of_rows(slice(low, high))
         return out
 
-    def pairs(self, probes: np.ndarray, templates: np.ndarray) -> np.ndarray:
-        """Return the distances of the pairs ``(probes[i], templates[i])`` alone, in float64."""
-        out = np.empty(len(probes))
-        for low, high in row_spans(len(probes), self.features, VALUES_AT_ONCE):
-            i = probes[low:high]
-            j = templates[low:high]
-            if callable(self.metric):
-                for place, (row, column) in enumerate(zip(i, j, strict=True), low):
-                    out[place] = self.of_rows(row[None], column[None])[0, 0]
-            else:
-                out[low:high] = distances_of_pairs(self.sides[0][i], self.sides[1][j], self.metric)
-        return self.unscaled(out)
+    def read(self, low: int, high: int) -> np.ndarray:
+        """Return the distances of rows ``low:high``, computed in tiles."""
+        is_part_of_tile = high - low < TILE
+        if self._is_large and is_part_of_tile and same_in_any_tile(self.features, self.dtype):
+            return self.of_rows(slice(low, high))  # a tile would compute more rows
+
+        # Tile (i, j) has the rows from i * TILE and the columns from j * TILE on. In a symmetric
+        # matrix, a tile below the diagonal is the mirror image of one above, if that is read, too.
+        bands = range(low // TILE, _number_of_tiles(high))
+        tiles = [
+            (i, j)
+            for i in bands
+            for j in range(_number_of_tiles(self.shape[1]))
+            if not (self.symmetric and j < i and j in bands)
+        ]
+        out = np.empty((high - low, self.shape[1]), dtype=self.dtype)
+
+        def store(distances: np.ndarray, i: int, j: int) -> None:
+            """Write the rows of tile ``(i, j)`` that are read; `out` begins at row `low`."""
+            first, last = max(low, i * TILE), min(high, (i + 1) * TILE)
+            columns = slice(j * TILE, (j + 1) * TILE)
+            out[first - low : last - low, columns] = distances[first - i * TILE : last - i * TILE]
+
+        def compute(turns: Iterator[int]) -> None:
+            buffer = np.empty(TILE**2, dtype=self.dtype)
+            for turn in turns:
+                i, j = tiles[turn]
+                distances = self._distances_of_tile(i, j, buffer)
+                store(distances, i, j)
+                if self.symmetric and i < j and j in bands:
+                    store(distances.T, j, i)
+
+        on_all_threads(compute, len(tiles))
+        return out
+
+    def _distances_of_tile(self, i: int, j: int, buffer: np.ndarray) -> np.ndarray:
+        """Return the distances of a tile, in the memory of `buffer` where the metric can."""
+        if self.symmetric and j < i:
+            return self._distances_of_tile(j, i, buffer).T
+        probe, gallery = self._tile_of_side(0, i), self._tile_of_side(1, j)
+        return self.distances(probe, gallery, str(self.metric), buffer)
+
+    def _tile_of_side(self, side: int, tile: int) -> Side:
+        """Return the templates of a tile, which are kept, with their padded vectors."""
+        key = (0 if self.symmetric else side, tile)
+        if key not in self._tiles_of_sides:
+            self._tiles_of_sides[key] = self.sides[side][tile * TILE : (tile + 1) * TILE]
+        return self._tiles_of_sides[key]
 
     def of_rows(self, rows: Any, columns: Any = slice(None)) -> np.ndarray:
         """Return the distances of some rows from anywhere; no other rows are computed."""
@@ -230,44 +248,32 @@ class EmbeddingSource:
                 tile = slice(turn * TILE, (turn + 1) * TILE)
                 distances[:, tile] = self.distances(probe, gallery[tile], metric, buffer)
 
-        on_all_threads(compute, -(-distances.shape[1] // TILE))
+        on_all_threads(compute, _number_of_tiles(distances.shape[1]))
         return distances
+
+    def pairs(self, probes: np.ndarray, templates: np.ndarray) -> np.ndarray:
+        """Return the distances of the pairs ``(probes[i], templates[i])`` alone, in float64."""
+        out = np.empty(len(probes))
+        if callable(self.metric):
+            for pair, (row, column) in enumerate(zip(probes, templates, strict=True)):
+                out[pair] = self.of_rows(row[None], column[None])[0, 0]
+            return self.unscaled(out)
+        for low, high in row_spans(len(probes), self.features, VALUES_AT_ONCE):
+            probe, gallery = self.sides[0][probes[low:high]], self.sides[1][templates[low:high]]
+            out[low:high] = distances_of_pairs(probe, gallery, self.metric)
+        return self.unscaled(out)
 
     def distances(self, probe: Side, gallery: Side, metric: str, buffer: np.ndarray) -> np.ndarray:
         """Return the distances between parts of both sides; `buffer` may be their memory."""
         if metric in ("l1", "linf"):
-            from scipy.spatial.distance import cdist
-
-            name = "cityblock" if metric == "l1" else "chebyshev"
-            distances = cdist(probe.exact, gallery.exact, name)
-            # The largest difference (linf) passes over NaN, which marks failed templates.
-            distances[np.isnan(probe.exact).any(axis=1)] = np.nan
-            distances[:, np.isnan(gallery.exact).any(axis=1)] = np.nan
-            return distances.astype(self.dtype, copy=False)
-
-        # The products of all vectors of both sides.
-        shape = len(probe.vectors), len(gallery.vectors)
-        products = buffer[: math.prod(shape)].reshape(shape)
-        rows, columns = probe.padded_vectors, gallery.padded_vectors
-        if shape == (len(rows), len(columns)):
-            np.matmul(rows, columns.T, out=products)
-        else:
-            products[...] = np.matmul(rows, columns.T)[: shape[0], : shape[1]]
-
-        if metric == "bhattacharyya":  # -log(product)
-            near_cells = np.flatnonzero(products > 1 - self.near_share)
-            with np.errstate(divide="ignore"):
-                distances = np.maximum(-np.log(products), 0.0)
-            # A product near 1 is one less half the squared difference of the vectors.
-            for low, high in row_spans(len(near_cells), probe.exact.shape[1], _CACHED_VALUES):
-                i, j = np.divmod(near_cells[low:high], shape[1])
-                difference = probe.exact[i]
-                difference -= gallery.exact[j]
-                distances[i, j] = -np.log1p(-np.einsum("ij,ij->i", difference, difference) / 2)
-            return distances
-        is_cosine = metric == "cosine"
+            return _city_block_or_largest(probe, gallery, metric).astype(self.dtype, copy=False)
+        products = _products(probe, gallery, buffer)
+        if metric == "bhattacharyya":
+            return _bhattacharyya(products, probe, gallery, self.near_share)
+        # Few scores are counted without compiling anything.
         finish = finish_few if is_few(math.prod(self.shape)) else finish_euclidean.on_one_thread
-        finish(products, 0, probe.for_kernels, gallery.for_kernels, self.near_share, is_cosine)
+        sides = probe.for_kernels, gallery.for_kernels
+        finish(products, 0, *sides, self.near_share, metric == "cosine")
         return self.unscaled(products)
 
     def unscaled(self, distances: np.ndarray) -> np.ndarray:
@@ -278,12 +284,8 @@ class EmbeddingSource:
             return distances / self.dtype.type(self.scale)
 
 
-def _store_tile(distances: np.ndarray, i: int, j: int, low: int, out: np.ndarray) -> None:
-    """Write the part of tile ``(i, j)`` in `out`, which has the rows from `low` on."""
-    first = max(low, i * TILE)
-    last = min(low + len(out), (i + 1) * TILE)
-    columns = slice(j * TILE, (j + 1) * TILE)
-    out[first - low : last - low, columns] = distances[first - i * TILE : last - i * TILE]
+def _number_of_tiles(templates: int) -> int:
+    return -(-templates // TILE)
 
 
 # ------------------------------------------------------------------------- distances of two sides
@@ -292,8 +294,44 @@ def _store_tile(distances: np.ndarray, i: int, j: int, low: int, out: np.ndarray
 #: A squared distance below this share of the squared lengths is summed from the differences.
 NEAR = {"float64": 1e-6, "float32": 1e-3}
 
-# Values that stay in the cache of a core: 512 KiB of float64.
-_CACHED_VALUES = 1 << 16
+
+def _city_block_or_largest(probe: Side, gallery: Side, metric: str) -> np.ndarray:
+    """Return the sums (l1) or maxima (linf) of the differences, float64 (probes, templates)."""
+    from scipy.spatial.distance import cdist
+
+    distances = cdist(probe.exact, gallery.exact, "cityblock" if metric == "l1" else "chebyshev")
+    # The largest difference (linf) passes over NaN, which marks failed templates.
+    distances[np.isnan(probe.exact).any(axis=1)] = np.nan
+    distances[:, np.isnan(gallery.exact).any(axis=1)] = np.nan
+    return distances
+
+
+def _products(probe: Side, gallery: Side, buffer: np.ndarray) -> np.ndarray:
+    """Return the products of all vectors of both sides, (probes, templates), in `buffer`."""
+    shape = len(probe.vectors), len(gallery.vectors)
+    products = buffer[: math.prod(shape)].reshape(shape)
+    rows, columns = probe.padded_vectors, gallery.padded_vectors
+    if shape == (len(rows), len(columns)):  # without padding
+        np.matmul(rows, columns.T, out=products)
+    else:
+        products[...] = np.matmul(rows, columns.T)[: shape[0], : shape[1]]
+    return products
+
+
+def _bhattacharyya(
+    products: np.ndarray, probe: Side, gallery: Side, near_share: np.floating
+) -> np.ndarray:
+    """Return the distances ``-log(product)`` of unit vectors."""
+    with np.errstate(divide="ignore"):
+        distances = np.maximum(-np.log(products), 0.0)
+    # A product near 1 is rounded; it is 1 less half the squared difference of the vectors.
+    near_cells = np.flatnonzero(products > 1 - near_share)
+    for low, high in row_spans(len(near_cells), probe.exact.shape[1], _CACHED_VALUES):
+        i, j = np.divmod(near_cells[low:high], products.shape[1])
+        difference = probe.exact[i]
+        difference -= gallery.exact[j]
+        distances[i, j] = -np.log1p(-np.einsum("ij,ij->i", difference, difference) / 2)
+    return distances
 
 
 def finish_few(
@@ -303,11 +341,11 @@ def finish_few(
     products = products[:, first : first + len(y.squared)]
     total = x.squared[:, None] + y.squared
     products *= -2
-    products += total
+    products += total  # squared distances
     total *= near
-    pairs = np.argwhere(products < total)
-    for low, high in row_spans(len(pairs), x.exact.shape[1], VALUES_AT_ONCE):
-        row, column = pairs[low:high].T
+    near_pairs = np.argwhere(products < total)  # (pairs, 2)
+    for low, high in row_spans(len(near_pairs), x.exact.shape[1], VALUES_AT_ONCE):
+        row, column = near_pairs[low:high].T
         i, j = x.rows[row], y.rows[column]
         difference = x.exact[i] * x.factor[i, None]
         difference = difference - y.exact[j] * y.factor[j, None]
@@ -330,21 +368,24 @@ def distances_of_pairs(probe: Side, gallery: Side, metric: str) -> np.ndarray:
     if metric == "linf":
         return difference.max(axis=1)
     squared = np.einsum("ij,ij->i", difference, difference)
-    if metric == "bhattacharyya":
-        with np.errstate(divide="ignore"):
-            product_of_pair = np.einsum("ij,ij->i", probe_vectors, gallery_vectors)
-            far = np.maximum(-np.log(product_of_pair), 0.0)
-        is_near = squared < 2 * NEAR["float64"]
-        return np.where(is_near, -np.log1p(-np.where(is_near, squared, 0.0) / 2), far)
     if metric == "cosine":
         return squared / 2.0
-    return np.sqrt(squared)
+    if metric == "l2":
+        return np.sqrt(squared)
+
+    # Bhattacharyya: the logarithm of the product, or of 1 - squared / 2 where it is near 1.
+    with np.errstate(divide="ignore"):
+        products = np.einsum("ij,ij->i", probe_vectors, gallery_vectors)
+        far = np.maximum(-np.log(products), 0.0)
+    is_near = squared < 2 * NEAR["float64"]
+    near = -np.log1p(-np.where(is_near, squared, 0.0) / 2)
+    return np.where(is_near, near, far)
 
 
 # ------------------------------------------------------------------------------------------ metrics
 
 
-#: Other names of these metrics, as SciPy and scikit-learn have them.
+#: Names of metrics in SciPy and scikit-learn, beside those of :data:`METRICS`.
 _OtherName = Literal["euclidean", "manhattan", "cityblock", "chebyshev"]
 _OTHER_NAMES: dict[str, MetricName] = {
     "euclidean": "l2",
@@ -399,10 +440,6 @@ def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
 # ------------------------------------------------------------------ embeddings as they are compared
 
 
-#: Values that are computed together: 32 MiB of float64.
-VALUES_AT_ONCE = 1 << 22
-
-
 @dataclass
 class Side:
     """The embeddings of one side, in the form in which they are compared."""
@@ -425,17 +462,18 @@ class Side:
 
     @cached_property
     def padded_vectors(self) -> np.ndarray:
-        template_count, features = self.vectors.shape
-        rows = padded(template_count)
-        if rows == template_count:
+        """The vectors, and rows of zeros up to the size that :func:`padded` gives."""
+        templates, features = self.vectors.shape
+        padding = padded(templates) - templates
+        if padding == 0:
             return self.vectors
-        return np.concatenate(
-            [self.vectors, np.zeros((rows - template_count, features), self.vectors.dtype)]
-        )
+        zeros = np.zeros((padding, features), self.vectors.dtype)
+        return np.concatenate([self.vectors, zeros])
 
     @cached_property
     def for_kernels(self) -> Any:
-        exact, factor = map(writable_alias, map(np.ascontiguousarray, (self.exact, self.factor)))
+        exact = writable_alias(np.ascontiguousarray(self.exact))
+        factor = writable_alias(np.ascontiguousarray(self.factor))
         return Embeddings(exact, factor, self.squared, np.arange(len(self.squared)))
 
 
@@ -452,38 +490,50 @@ def scaled_sides(
         floats.append(_as_floats(gallery, metric, "gallery embeddings", dtype))
     scale = 1.0
     if metric == "l2":
-        largest = max(float(np.nanmax(np.abs(x), initial=0.0)) for x in floats)
-        info = np.finfo(dtype)
-        exponent = math.frexp(largest)[1]
-        is_in_range = info.minexp // 4 < exponent < info.maxexp // 2 - 16
-        if largest != 0 and not is_in_range:
-            # For subnormal numbers the power would overflow; the largest brings them into range.
-            scale = 2.0 ** min(-exponent, info.maxexp - 1)
-            floats = [x * x.dtype.type(scale) for x in floats]
-    sides = []
-    for exact in floats:
-        factor = np.ones(len(exact))
-        if metric in ("l1", "linf"):  # no products: the lengths say which templates failed
-            squared = np.where(np.isnan(exact).any(axis=1), np.nan, factor)
-            sides.append(Side(exact, exact, factor, squared))
-            continue
-        if metric == "l2":
-            vectors = exact.astype(dtype, copy=False)
-        else:
-            vectors, exact, factor = _units(exact, metric, dtype)
-        sides.append(Side(vectors, exact, factor, np.einsum("ij,ij->i", vectors, vectors)))
+        scale = _scale_of_squares(floats, dtype)
+    if scale != 1.0:
+        floats = [x * x.dtype.type(scale) for x in floats]
+    sides = [_side_of(exact, metric, dtype) for exact in floats]
     return (sides[0], sides[-1]), scale
+
+
+def _scale_of_squares(embeddings: list[np.ndarray], dtype: np.dtype) -> float:
+    """Return the power of two by which squares of embeddings neither overflow nor vanish."""
+    largest = max(float(np.nanmax(np.abs(x), initial=0.0)) for x in embeddings)
+    info = np.finfo(dtype)
+    exponent = math.frexp(largest)[1]
+    # A square has twice the exponent, and a sum over features up to 16 more. The lower end leaves
+    # room for values that are far smaller than the largest.
+    is_in_range = info.minexp // 4 < exponent < info.maxexp // 2 - 16
+    if largest == 0 or is_in_range:
+        return 1.0
+    # For subnormal numbers the power would overflow; the largest brings them into range.
+    return 2.0 ** min(-exponent, info.maxexp - 1)
+
+
+def _side_of(embeddings: np.ndarray, metric: str, dtype: np.dtype) -> Side:
+    """Return the :class:`Side` of embeddings of type float32 or float64."""
+    ones = np.ones(len(embeddings))
+    if metric in ("l1", "linf"):  # no products: the lengths say which templates failed
+        squared = np.where(np.isnan(embeddings).any(axis=1), np.nan, ones)
+        return Side(embeddings, embeddings, ones, squared)
+    if metric == "l2":
+        vectors, exact, factor = embeddings.astype(dtype, copy=False), embeddings, ones
+    else:
+        vectors, exact, factor = _unit_vectors(embeddings, metric, dtype)
+    return Side(vectors, exact, factor, np.einsum("ij,ij->i", vectors, vectors))
 
 
 def _as_floats(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype) -> np.ndarray:
     """Return checked embeddings as float32 or float64, which holds their values exactly."""
+    # Unit vectors are computed in float64, block by block (`_unit_vectors`), so that the embeddings
+    # themselves may stay float32.
+    uses_unit_vectors = metric in ("cosine", "bhattacharyya")
     fits_in_float32 = values.dtype.itemsize <= 2 or values.dtype == np.float32
-    # Unit vectors are made in float64, by blocks, so that the embeddings may be float32: `_units`.
-    are_made_unit = metric in ("cosine", "bhattacharyya")
-    is_narrow = fits_in_float32 and (are_made_unit or dtype != np.float64)
-    floats: np.ndarray = np.ascontiguousarray(values, dtype=np.float32 if is_narrow else np.float64)
+    is_float32 = fits_in_float32 and (uses_unit_vectors or dtype != np.float64)
+    floats: np.ndarray = np.ascontiguousarray(values, np.float32 if is_float32 else np.float64)
     checked = floats
-    if not are_made_unit:  # distances are as long as embeddings, which may overflow in their dtype
+    if not uses_unit_vectors:  # embeddings of any length, which may overflow in `dtype`
         with np.errstate(over="ignore"):
             checked = floats.astype(dtype, copy=False)
     infinite = np.isinf(checked).any(axis=1)
@@ -501,44 +551,50 @@ def _as_floats(values: np.ndarray, metric: str, input_name: str, dtype: np.dtype
     return floats
 
 
-def _units(
+def _unit_vectors(
     embeddings: np.ndarray, metric: str, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return `vectors`, `exact` and `factor` of a :class:`Side` with unit vectors."""
+    """Return `vectors`, `exact` and `factor` of a :class:`Side` with unit vectors.
+
+    For the Bhattacharyya distance they are the square roots of proportions, whose squares sum to 1.
+    """
     vectors = np.empty(embeddings.shape, dtype)
-    length = np.empty(len(embeddings))
-    ones = np.ones(len(embeddings))
+    divisor = np.empty(len(embeddings))  # the length of each embedding, or the sum of its features
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         for low, high in row_spans(len(embeddings), embeddings.shape[1], VALUES_AT_ONCE):
-            rows = slice(low, high)
-            block = embeddings[rows].astype(np.float64, copy=False)
-            # Unit vectors, and their divisors: lengths, or sums of features.
+            block = embeddings[low:high].astype(np.float64, copy=False)
             if metric == "bhattacharyya":
                 total = block.sum(axis=1, keepdims=True)
-                vectors[rows], length[rows] = np.sqrt(block / total), total[:, 0]
+                vectors[low:high] = np.sqrt(block / total)
+                divisor[low:high] = total[:, 0]
             else:
-                scale = np.abs(block).max(axis=1, keepdims=True)  # keeps the squares in range
-                block = block / scale
-                length_of_block = np.sqrt(np.einsum("ij,ij->i", block, block))
-                vectors[rows] = block / length_of_block[:, None]
-                length[rows] = scale[:, 0] * length_of_block
-        factor = 1 / length
+                largest = np.abs(block).max(axis=1, keepdims=True)  # keeps the squares in range
+                block = block / largest
+                length = np.sqrt(np.einsum("ij,ij->i", block, block))
+                vectors[low:high] = block / length[:, None]
+                divisor[low:high] = largest[:, 0] * length
+
+        # In float64 the vectors are exact. In float32 they are rounded, so that near pairs are
+        # computed from the embeddings.
+        ones = np.ones(len(embeddings))
         if dtype == np.float64:
             return vectors, vectors, ones
         if metric == "bhattacharyya":
-            return vectors, np.sqrt(embeddings / length[:, None]), ones
-        if np.isinf(factor[length > 0]).any():  # the length is too short for an inverse in float64
-            return vectors, embeddings / length[:, None], ones
+            return vectors, np.sqrt(embeddings / divisor[:, None]), ones
+        factor = 1 / divisor
+        if np.isinf(factor[divisor > 0]).any():  # a length that is too short to have an inverse
+            return vectors, embeddings / divisor[:, None], ones
         return vectors, embeddings, factor
 
 
 # ------------------------------------------------------------------------ threads of linear algebra
 
 
-# Rows and columns of products are padded, so that most libraries of linear algebra take the same
-# steps for every cell.
-MULTIPLE = 16  # the numbers of rows and of columns are multiples of it
-LEAST = 64  # the least number of rows, and of columns
+# Rows and columns of products are padded to multiples of 16, and to at least 64: libraries of
+# linear algebra take other steps for cells beyond the last whole block, and for products with a
+# short side. With the padding, most take the same steps for every cell.
+_MULTIPLE = 16
+_LEAST_ROWS = 64
 
 
 class _OneThread:
@@ -614,11 +670,11 @@ def same_in_any_tile(features: int, dtype: np.dtype) -> bool:
     here on random vectors.
     """
     rng = np.random.default_rng(0)
-    probe, gallery = rng.standard_normal((2, 512 + MULTIPLE, features), dtype=dtype.type)
+    probe, gallery = rng.standard_normal((2, 512 + _MULTIPLE, features), dtype=dtype.type)
     with _ONE_THREAD:
         products = probe @ gallery.T
-        # A large tile, and tiles with a short side, for which libraries may take other steps.
-        for height, width in ((480, 496), (LEAST, 464), (320, LEAST + MULTIPLE)):
+        # A large tile, and tiles with a short side.
+        for height, width in ((480, 496), (_LEAST_ROWS, 464), (320, _LEAST_ROWS + _MULTIPLE)):
             rows = rng.permutation(len(probe))[:height]
             columns = rng.permutation(len(gallery))[:width]
             expected = products[np.ix_(rows, columns)]
@@ -631,4 +687,4 @@ def same_in_any_tile(features: int, dtype: np.dtype) -> bool:
 
 def padded(rows: int) -> int:
     """Return the number of rows of a side of a product with the padding."""
-    return max(-(-rows // MULTIPLE) * MULTIPLE, LEAST)
+    return max(-(-rows // _MULTIPLE) * _MULTIPLE, _LEAST_ROWS)
