@@ -1,4 +1,12 @@
-"""The worst pairs: the nearest impostor pairs and the farthest genuine pairs."""
+"""The worst pairs: the nearest impostor pairs and the farthest genuine pairs.
+
+The definition, by the cells of the matrix::
+
+    impostor = sorted((distance, row, column) for each impostor attempt)[:n]
+    genuine = sorted((-distance, row, column) for each genuine attempt)[:n]
+
+If templates are on both sides, a pair of templates may have two cells, of which the first counts.
+"""
 
 from __future__ import annotations
 
@@ -32,49 +40,6 @@ WORST_PAIRS = {
     "gallery_label": Variable("subject of the gallery template", label="gallery"),
     "score": Variable("score of the pair", "score", label="score"),
 }
-
-
-def _worst_cells(scores: Scores, n: int, mirrored: bool) -> list[list[np.ndarray]]:
-    """Return distances, rows and columns of `n` impostor cells, and of `n` genuine ones.
-
-    In a `mirrored` matrix, two templates may be compared in both directions; each pair is taken
-    once.
-    """
-    # Of each class, the cells with the smallest values so far, by value, row and column: values are
-    # distances of impostors, and negative distances of genuine pairs.
-    most = n * (1 + mirrored)
-    no_index = np.empty(0, dtype=np.int64)
-    worst: list[list[np.ndarray]] = [[np.empty(0), no_index, no_index] for _ in range(2)]
-    with threads_for(scores):
-        for block in blocks_of(scores):
-            # If there are enough, a cell of a later row must be worse.
-            far, near = (
-                np.nextafter(x[-1], -np.inf) if len(x) == most else np.inf for x, *_ in worst
-            )
-            distances, _ = block.impostors().scores()  # failed comparisons have no score
-            i, j = np.nonzero(is_accepted(distances, far))
-            impostor = distances[i, j].astype(np.float64), block.probes[i], block.candidates[j]
-            row, column, value = block.genuine()
-            if block.rejected:
-                value = scored(value)
-            value = -value.astype(np.float64)
-            is_included = value <= near
-            genuine = value[is_included], row[is_included], column[is_included]
-            for k, new in enumerate((impostor, genuine)):
-                cells = [np.concatenate([old, x]) for old, x in zip(worst[k], new, strict=True)]
-                if len(cells[0]) > most:
-                    is_least = cells[0] <= np.partition(cells[0], most - 1)[most - 1]
-                    cells = [x[is_least] for x in cells]
-                order = np.lexsort(cells[::-1])[:most]
-                worst[k] = [x[order] for x in cells]
-    worst[1][0] = -worst[1][0]
-    if not mirrored:
-        return worst
-    for k, (_, row, column) in enumerate(worst):  # the first cell of each pair of templates
-        ids = np.sort([scores.probe_ids[row], scores.gallery_ids[column]], axis=0)
-        first = np.sort(np.unique(ids, axis=1, return_index=True)[1])[:n]
-        worst[k] = [x[first] for x in worst[k]]
-    return worst
 
 
 @warns_of_doubts
@@ -143,7 +108,7 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
     with rows_reported():
         impostor, genuine = _worst_cells(scores, n, mirrored)
     numbers = [len(impostor[0]), len(genuine[0])]
-    distance, row, column = map(np.concatenate, zip(impostor, genuine, strict=True))
+    distance, row, column = (np.concatenate(both) for both in zip(impostor, genuine, strict=True))
     values = {
         "comparison": np.repeat(np.array(["impostor", "genuine"], dtype=object), numbers),
         "row": row,
@@ -156,17 +121,18 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
     # The metadata of both templates; the probe of claims of several tries is the deciding try.
     names = dict(WORST_PAIRS)
     probe_meta, probe_row = scores.probe_meta, row
-    if (tries := deciding_tries(scores, row, column)) is not None:
+    tries = deciding_tries(scores, row, column)
+    if tries is not None:
         probe_row, probe_meta = tries
         values["try"] = probe_row
     sides = (("probe", probe_meta, probe_row), ("gallery", scores.gallery_meta, column))
     # Names of variables in netCDF have no slash.
     names_without_slash = without_slashes([*scores.probe_meta, *scores.gallery_meta])
     column_of_variable: dict[str, str] = {}  # metadata columns whose names have a slash
-    for side, meta, line in sides:
+    for side, meta, template in sides:
         for name, data in meta.items():
             variable = f"{side}_meta_{names_without_slash[name]}"
-            values[variable] = _numbers_or_texts(data[line])
+            values[variable] = _numbers_or_texts(data[template])
             names[variable] = Variable(f"{name} of the {side} template")
             if name != names_without_slash[name]:
                 column_of_variable[variable] = name
@@ -176,6 +142,72 @@ def worst_pairs(scores: Scores, n: int = 20) -> xr.Dataset:
     for variable, name in column_of_variable.items():
         ds[variable].attrs["column"] = name
     return ds
+
+
+#: Cells of the matrix: their values, rows and columns, each (cells,).
+Cells = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _worst_cells(scores: Scores, n: int, mirrored: bool) -> tuple[Cells, Cells]:
+    """Return `n` impostor cells and `n` genuine cells, with distances as their values.
+
+    In a `mirrored` matrix, two templates may be compared in both directions; each pair is taken
+    once.
+    """
+    # Of each class, the cells with the smallest values so far: values are distances of impostors,
+    # and negative distances of genuine pairs. Of `n` pairs in both directions, all cells are kept.
+    most = 2 * n if mirrored else n
+    no_index = np.empty(0, dtype=np.int64)
+    impostor: Cells = np.empty(0), no_index, no_index
+    genuine: Cells = np.empty(0), no_index, no_index
+    with threads_for(scores):
+        for block in blocks_of(scores):
+            distances, _ = block.impostors().scores()  # failed comparisons have no score
+            i, j = np.nonzero(is_accepted(distances, _largest_needed(impostor, most)))
+            value = distances[i, j].astype(np.float64)
+            impostor = _smallest(impostor, (value, block.probes[i], block.candidates[j]), most)
+
+            row, column, distance = block.genuine()
+            if block.rejected:
+                distance = scored(distance)
+            value = -distance.astype(np.float64)
+            is_needed = value <= _largest_needed(genuine, most)
+            genuine = _smallest(
+                genuine, (value[is_needed], row[is_needed], column[is_needed]), most
+            )
+    value, row, column = genuine
+    genuine = -value, row, column
+    if mirrored:
+        return _each_pair_once(scores, impostor, n), _each_pair_once(scores, genuine, n)
+    return impostor, genuine
+
+
+def _largest_needed(cells: Cells, most: int) -> float:
+    """Return the largest value with which a cell of a later row is among the smallest."""
+    values = cells[0]
+    if len(values) < most:
+        return np.inf
+    # Of equal values, those of earlier rows come first.
+    return np.nextafter(values[-1], -np.inf)
+
+
+def _smallest(cells: Cells, further: Cells, most: int) -> Cells:
+    """Return the cells with the smallest values, `most` at most, by value, row and column."""
+    value, row, column = (np.concatenate(both) for both in zip(cells, further, strict=True))
+    if len(value) > most:  # a partition is faster than a sort of all
+        is_small = value <= np.partition(value, most - 1)[most - 1]
+        value, row, column = value[is_small], row[is_small], column[is_small]
+    order = np.lexsort((column, row, value))[:most]
+    return value[order], row[order], column[order]
+
+
+def _each_pair_once(scores: Scores, cells: Cells, n: int) -> Cells:
+    """Return the first `n` cells without those of a pair of templates that is in an earlier one."""
+    value, row, column = cells
+    pairs = np.sort([scores.probe_ids[row], scores.gallery_ids[column]], axis=0)  # (2, cells)
+    _, first_of_pair = np.unique(pairs, axis=1, return_index=True)
+    kept = np.sort(first_of_pair)[:n]
+    return value[kept], row[kept], column[kept]
 
 
 def _numbers_or_texts(values: np.ndarray) -> np.ndarray:

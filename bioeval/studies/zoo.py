@@ -19,12 +19,14 @@ people who are alike. So a test compares the mean scores of two halves of each s
 which share no template: they are correlated over subjects only if subjects differ. Means of halves
 are ``(subjects, 2)`` for goats and, by a random group of the opponent, ``(subjects, 2, GROUPS)``
 for wolves and lambs.
+
+:func:`zoo` is followed by the variables and messages of its result, the count of attempts by
+subject, and the tests.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -36,7 +38,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import DataError, Message, counted, message_attrs
-from bioeval.base.kinds import Kind, Layout
+from bioeval.base.kinds import Layout
 from bioeval.base.progress import rows_reported, stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.counting.threshold_rules import Rule
@@ -61,13 +63,15 @@ from bioeval.tasks.verification_task import chosen_threshold
 #: accepts of claims to be the subject (a lamb has many).
 ERRORS = ("fr", "fa_as_probe", "fa_as_claimed")
 
-#: The animals whose existence is tested, by the roles of :data:`ZooAttempts`, with their names in
-#: messages, and the templates that a subject needs for two halves, all-against-all, and with probes
-#: and gallery.
-TESTED = {
-    "goat": ("goats", "4 templates", "2 probes and 2 gallery templates"),
-    "wolf": ("wolves", "2 templates", "2 probes"),
-    "lamb": ("lambs", "2 templates", "2 gallery templates"),
+#: The animals whose existence is tested, in the order of :data:`ZooAttempts`, with their names in
+#: messages.
+TESTED = {"goat": "goats", "wolf": "wolves", "lamb": "lambs"}
+
+# The fewest templates of a subject that make two halves: all-against-all; of probes and gallery.
+_TEMPLATES_NEEDED = {
+    "goats": ("4 templates", "2 probes and 2 gallery templates"),
+    "wolves": ("2 templates", "2 probes"),
+    "lambs": ("2 templates", "2 gallery templates"),
 }
 
 #: Animals exist if their p-value, corrected for the number of tests, is at most this.
@@ -326,16 +330,24 @@ def zoo(
     if len(scores.subjects) < 2:
         raise DataError("there is only one subject; a zoo compares at least two")
 
-    # Attempts by subject, of the subjects with a template.
+    # Subjects are those with a template; their codes are numbered anew from 0.
     codes = scores.codes
     present, code = np.unique(np.concatenate([codes.probe, codes.gallery]), return_inverse=True)
     person = Codes.known(codes.values[present], *np.split(code, [len(codes.probe)]))
+    people = int(np.count_nonzero(~codes.no_person[present]))
+
+    # The attempts by subject, and what follows from them.
     halves = draw_halves(scores, person, Stream(seed, 0))
     with rows_reported():
         chosen = chosen_threshold(scores, rule)
         attempts = attempts_by_subject(scores, person, halves, chosen.threshold)
     provenance = Provenance.from_scores(scores)
     tests, messages = _tests(attempts, provenance.layout, permutations, seed)
+    means = _means(attempts)
+    animals = _animals(means["genuine_mean"], means["impostor_mean"], quantile)
+    non_finite = sum(int((x.attempts - x.finite).sum()) for x in attempts[:2])
+
+    # Messages on the threshold, and on what is left out.
     if math.isnan(chosen.threshold):
         messages.append(ALL_REJECTED)
     elif rule.name == "fixed":
@@ -344,28 +356,20 @@ def zoo(
         messages += beyond_scores(used, far, frr, *following_scores(scores, [used]))
     if "session" in scores.probe_meta and not excludes_same(scores, "session"):
         messages += unknown_notes(sessions_of(scores), "session")
-    means, animals = _means_and_animals(attempts, quantile, scores.kind)
     failed = sum(scores.failures) if scores.nan == "reject" else 0
-    if infinite := means["non_finite"] - failed:
-        messages.append(Message("infinite-scores-left-out", attempts=infinite))
+    if non_finite > failed:
+        messages.append(Message("infinite-scores-left-out", attempts=non_finite - failed))
 
-    people = int(np.count_nonzero(~codes.no_person[present]))
-    names = [plain(name) for name in person.values.tolist()]
-    if all(type(name) is int and abs(name) < 2**63 for name in names):
-        labels = np.array(names, dtype=np.int64)
-    elif all(isinstance(name, str) for name in names):
-        labels = np.array(names, dtype=str)
-    else:
-        labels = np.array([repr(name) for name in names], dtype=str)
-    variables = {
+    variables: Variables = {
         **chosen.in_units(scores.kind),
-        **means,
+        **{name: (("subject",), to_user(x, scores.kind)) for name, x in means.items()},
+        "non_finite": non_finite,
         **_errors(attempts, people),
         **animals,
         **tests,
     }
     coordinates = {
-        "subject": labels,
+        "subject": _labels_of(person.values),
         "error": np.array(ERRORS),
         "animal": np.array([*ANIMALS]),
         "test": np.array([*TESTED]),
@@ -378,70 +382,84 @@ def zoo(
         "permutations": int(permutations),
         "halves": "whole sessions" if "session" in scores.probe_meta else "templates",
     }
-    return ds.assign_attrs(settings | message_attrs([*_answers(ds)], ds.attrs))
+    answers = [*_answer_on_errors(ds), *_answer_on_animals(ds)]
+    return ds.assign_attrs(settings | message_attrs(answers, ds.attrs))
+
+
+def _labels_of(values: np.ndarray) -> np.ndarray:
+    """Return labels of subjects as a coordinate: numbers, texts, or texts of mixed labels."""
+    labels = [plain(label) for label in values.tolist()]
+    if all(type(label) is int and abs(label) < 2**63 for label in labels):
+        return np.array(labels, dtype=np.int64)
+    if all(isinstance(label, str) for label in labels):
+        return np.array(labels, dtype=str)
+    return np.array([repr(label) for label in labels], dtype=str)
 
 
 # Variables of a result.
 
 
-def _means_and_animals(
-    attempts: ZooAttempts, quantile: float, kind: Kind
-) -> tuple[Variables, Variables]:
-    """Return the mean finite scores of each subject, NaN without an attempt, and the animals."""
+def _means(attempts: ZooAttempts) -> dict[str, np.ndarray]:
+    """Return the mean finite distances of each subject, (subjects,); NaN without an attempt."""
     genuine, as_probe, as_claimed = attempts
     with np.errstate(over="ignore", invalid="ignore"):
         # An impostor attempt counts for the subject of its probe and for the claimed subject.
-        impostor_sum = as_probe.sums + as_claimed.sums
-    if not np.isfinite([*(x.sums for x in attempts), impostor_sum]).all():
+        impostor_sums = as_probe.sums + as_claimed.sums
+    if not np.isfinite([genuine.sums, as_probe.sums, as_claimed.sums, impostor_sums]).all():
         raise DataError(
             "the scores are too large to be averaged: their sum exceeds the largest float64; "
             "divide all scores by a constant"
         )
-    genuine_mean = ratio(genuine.sums, genuine.finite)
-    impostor_mean = ratio(impostor_sum, as_probe.finite + as_claimed.finite)
+    return {
+        "genuine_mean": ratio(genuine.sums, genuine.finite),
+        "impostor_mean_as_probe": ratio(as_probe.sums, as_probe.finite),
+        "impostor_mean_as_claimed": ratio(as_claimed.sums, as_claimed.finite),
+        "impostor_mean": ratio(impostor_sums, as_probe.finite + as_claimed.finite),
+    }
 
-    # The best and the worst subjects, by the genuine mean and by the impostor mean.
+
+def _animals(genuine_mean: np.ndarray, impostor_mean: np.ndarray, quantile: float) -> Variables:
+    """Return the animal of each subject, and how many there are of each animal.
+
+    The means are distances, (subjects,). Subjects without one of them are no animals.
+    """
     compared = np.flatnonzero(~np.isnan(genuine_mean) & ~np.isnan(impostor_mean))
-    best = number_of_best(quantile, len(compared))
-    of_genuine = _ends(genuine_mean[compared], best)
-    of_impostor = _ends(-impostor_mean[compared], best)
+    most = number_of_best(quantile, len(compared))
+    # It is best to be near to oneself, and far from others.
+    by_genuine = _ends(genuine_mean[compared], most)
+    by_impostor = _ends(-impostor_mean[compared], most)
     animal_of_subject = np.full(len(genuine_mean), NO_ANIMAL, dtype="<U9")
     count, expected = [], []
     for animal, (genuine_end, impostor_end) in ANIMALS.items():
-        is_genuine_end, is_impostor_end = of_genuine[genuine_end], of_impostor[impostor_end]
-        is_member = is_genuine_end & is_impostor_end
-        animal_of_subject[compared[is_member]] = animal
-        count.append(int(is_member.sum()))
-        ends = is_genuine_end.sum() * is_impostor_end.sum()
-        expected.append(ends / len(compared) if len(compared) else np.nan)
-    means = {
-        "genuine_mean": genuine_mean,
-        "impostor_mean_as_probe": ratio(as_probe.sums, as_probe.finite),
-        "impostor_mean_as_claimed": ratio(as_claimed.sums, as_claimed.finite),
-        "impostor_mean": impostor_mean,
-    }
-    of_means: Variables = {name: (("subject",), to_user(x, kind)) for name, x in means.items()}
-    of_means["non_finite"] = sum(int((x.attempts - x.finite).sum()) for x in (genuine, as_probe))
-    of_animals: Variables = {
+        is_genuine_end = by_genuine[genuine_end]
+        is_impostor_end = by_impostor[impostor_end]
+        is_animal = is_genuine_end & is_impostor_end
+        animal_of_subject[compared[is_animal]] = animal
+        count.append(int(is_animal.sum()))
+        # If both means were independent, n subjects would have n (a / n) (b / n) of the animal.
+        product = is_genuine_end.sum() * is_impostor_end.sum()
+        expected.append(product / len(compared) if len(compared) else np.nan)
+    return {
         "animal_count": (("animal",), np.array(count)),
         "animal_expected": (("animal",), np.array(expected, dtype=float)),
         "animal_of_subject": (("subject",), animal_of_subject),
     }
-    return of_means, of_animals
 
 
-def _ends(means: np.ndarray, best: int) -> dict[str, np.ndarray]:
-    """Return the masks of the best and the worst subjects, (subjects,), by mean distances.
+def _ends(means: np.ndarray, most: int) -> dict[str, np.ndarray]:
+    """Return which subjects are best and which are worst, by means of which small ones are good.
 
-    Subjects are best if they and all who are as good are at most `best`: of those who tie at the
-    limit, none is best and none is worst. Means tie that differ by no more than sums are rounded.
+    At most so many subjects are best, and as many worst. If several tie at the limit, none of them
+    is. Means tie that differ by no more than sums are rounded.
     """
-    if not best:
+    if not most:
         return dict.fromkeys(("best", "worst"), np.zeros(len(means), dtype=bool))
     in_order = np.sort(means)
     rounding = TIED * np.abs(means).max()
-    is_best = means < in_order[best] - rounding
-    return {"best": is_best, "worst": means > in_order[-best - 1] + rounding}
+    # The first mean that is not among the `most` best ones, and likewise of the worst ones.
+    is_best = means < in_order[most] - rounding
+    is_worst = means > in_order[-most - 1] + rounding
+    return {"best": is_best, "worst": is_worst}
 
 
 def number_of_best(quantile: float, subjects: int) -> int:
@@ -470,12 +488,14 @@ def _errors(attempts: ZooAttempts, people: int) -> Variables:
     all_errors = errors[:, :people].sum(axis=1)
     all_attempts = number[:, :people].sum(axis=1)
 
+    # The fewest subjects with half of the errors are those with most errors; 0 without an error.
     half_of_errors = []
-    for errors_of in errors[:, :people]:
-        # The fewest subjects with half of the errors: those with most; 0 without an error.
-        most_first = np.sort(errors_of)[::-1].cumsum()
-        fewest = np.searchsorted(2 * most_first, most_first[-1]) + 1 if most_first[-1] else 0
-        half_of_errors.append(int(fewest))
+    for errors_of_subject in errors[:, :people]:
+        cumulative = np.sort(errors_of_subject)[::-1].cumsum()
+        fewest = 0
+        if cumulative[-1]:
+            fewest = int(np.searchsorted(2 * cumulative, cumulative[-1])) + 1
+        half_of_errors.append(fewest)
     return {
         **variables_over(
             ("error",),
@@ -498,23 +518,23 @@ def _errors(attempts: ZooAttempts, people: int) -> Variables:
 def _tests(
     attempts: ZooAttempts, layout: Layout, permutations: int, seed: np.random.SeedSequence
 ) -> tuple[Variables, list[Message]]:
-    """Return the tests of goats, wolves and lambs, and which of them there is no test of."""
+    """Return the tests of goats, wolves and lambs, and messages on animals that are not tested."""
     correlations, p_values, messages = [], [], []
-    for key, (of_role, (animals, *needed)) in enumerate(
-        zip(attempts, TESTED.values(), strict=True), start=1
-    ):
+    # Each test has a stream of random numbers; stream 0 has drawn the halves.
+    for key, (animals, in_role) in enumerate(zip(TESTED.values(), attempts, strict=True), start=1):
         test = goat_test if animals == "goats" else opponents_test
-        correlation, p, tested = test(
-            of_role.half_means, of_role.second_half_sizes, permutations, Stream(seed, key)
+        stream = Stream(seed, key)
+        correlation, p, subjects = test(
+            in_role.half_means, in_role.second_half_sizes, permutations, stream
         )
         correlations.append(correlation)
         p_values.append(p)
-        if tested < LEAST_SUBJECTS:
-            templates = needed[layout != "all-against-all"]
+        if subjects < LEAST_SUBJECTS:
+            have = "has" if subjects == 1 else "have"
             why = (
-                f"{counted(tested, 'subjects')} {'has' if tested == 1 else 'have'} "
-                "two halves, each with a finite score, "
-                f"and {LEAST_SUBJECTS} are needed; halves take at least {templates} of a subject"
+                f"{counted(subjects, 'subjects')} {have} two halves, each with a finite score, "
+                f"and {LEAST_SUBJECTS} are needed; halves take at least "
+                f"{_templates_needed(animals, layout)} of a subject"
             )
             messages.append(Message("animals-not-tested", animals=animals, why=why))
         elif math.isnan(correlation):
@@ -522,6 +542,11 @@ def _tests(
             messages.append(Message("animals-not-tested", animals=animals, why=why))
     variables = variables_over(("test",), correlation=correlations, p=p_values)
     return variables, messages
+
+
+def _templates_needed(animals: str, layout: str) -> str:
+    all_against_all, of_two_sides = _TEMPLATES_NEEDED[animals]
+    return all_against_all if layout == "all-against-all" else of_two_sides
 
 
 def highest_rates(errors: np.ndarray, rates: np.ndarray) -> list[int]:
@@ -533,8 +558,8 @@ def highest_rates(errors: np.ndarray, rates: np.ndarray) -> list[int]:
     return order[errors[order] > 0].tolist()
 
 
-def _answers(ds: xr.Dataset) -> Iterator[Message]:
-    """Yield which subjects have the highest FRR and FAR, and which animals exist."""
+def _answer_on_errors(ds: xr.Dataset) -> list[Message]:
+    """Return which subjects have the highest FRR and FAR; no message without a false reject."""
     about: dict[str, Any] = {}
     for error, prefix in (("fr", ""), ("fa_as_probe", "far_")):
         of_error = ds.sel(error=error)
@@ -542,7 +567,7 @@ def _answers(ds: xr.Dataset) -> Iterator[Message]:
         ranked = highest_rates(errors, rates)
         if not ranked:
             continue
-        highest = [i for i in ranked if rates[i] == rates[ranked[0]]]
+        highest = [subject for subject in ranked if rates[subject] == rates[ranked[0]]]
         about |= {
             f"{prefix}subjects": ds["subject"].values[highest].tolist(),
             f"{prefix}number": len(highest),
@@ -551,27 +576,34 @@ def _answers(ds: xr.Dataset) -> Iterator[Message]:
             f"{prefix}attempts": int(of_error["attempts"].values[highest].sum()),
             f"{prefix}share": float(errors[highest].sum() / errors.sum()),
         }
-    if "rate" in about:  # there is a false reject
-        yield Message("most-errors", **about, **threshold_with_next(ds))
+    if "rate" not in about:
+        return []
+    return [Message("most-errors", **about, **threshold_with_next(ds))]
 
-    # Holm's step-down method over the animals that were tested, in order of their p-values.
-    names = [animals for animals, *_ in TESTED.values()]
-    p_values = dict(zip(names, ds["p"].values.tolist(), strict=True))
-    tested = [animals for animals in names if not math.isnan(p_values[animals])]
-    tested.sort(key=p_values.__getitem__)
+
+def _answer_on_animals(ds: xr.Dataset) -> list[Message]:
+    """Return which animals exist, do not exist, and are not tested; no message without a test."""
+    p_of = dict(zip(TESTED.values(), ds["p"].values.tolist(), strict=True))
+    tested = [animals for animals, p in p_of.items() if not math.isnan(p)]
+    untested = [animals for animals, p in p_of.items() if math.isnan(p)]
+    if not tested:
+        return []
+
+    # Holm's step-down method: from the smallest p-value on, until one is not significant.
+    tested.sort(key=p_of.__getitem__)
     exist = 0
-    while exist < len(tested) and p_values[tested[exist]] * (len(tested) - exist) <= LEVEL:
+    while exist < len(tested) and p_of[tested[exist]] * (len(tested) - exist) <= LEVEL:
         exist += 1
-    if tested:
-        others: dict[str, Any] = {"others": tested[exist:]} if tested[exist:] else {}
-        if untested := [animals for animals in names if animals not in tested]:
-            templates = next(x[1:] for x in TESTED.values() if x[0] == untested[0])
-            of_each = templates[ds.attrs["layout"] != "all-against-all"]
-            tested_by = f"at least {LEAST_SUBJECTS} subjects who have {of_each} each"
-            if "use" in ds.attrs:
-                tested_by = "the scores of which the claims were made"
-            others |= {"untested": untested, "tested_by": tested_by}
-        yield Message("animals-tested", animals=tested[:exist] or ["none"], **others)
+    about: dict[str, Any] = {"animals": tested[:exist] or ["none"]}
+    if tested[exist:]:
+        about["others"] = tested[exist:]
+    if untested:
+        templates = _templates_needed(untested[0], ds.attrs["layout"])
+        tested_by = f"at least {LEAST_SUBJECTS} subjects who have {templates} each"
+        if "use" in ds.attrs:  # a claim has no halves
+            tested_by = "the scores of which the claims were made"
+        about |= {"untested": untested, "tested_by": tested_by}
+    return [Message("animals-tested", **about)]
 
 
 # The attempts by subject are counted in one pass. Memory is of the size of the subjects and of the
@@ -591,29 +623,37 @@ def draw_halves(
     """
     probes = len(person.probe)
     subjects = len(person.values)
-    # The session of each template, probes first; without a known one, a session of its own.
+
+    # The session of each template, probes first; a template without a session is one by itself.
     sessions = sessions_of(scores)
-    ids = np.concatenate([scores.probe_ids, scores.gallery_ids]) + len(sessions.values)
+    number_of_template = np.concatenate([scores.probe_ids, scores.gallery_ids])
     session = np.concatenate([sessions.probe, sessions.gallery])
-    session = np.where(session < 0, ids, session)
-    # The sessions of a pool are drawn together. A subject with a session on both sides has one
-    # pool, another subject has one of each side.
+    session = np.where(session < 0, len(sessions.values) + number_of_template, session)
+
+    # The sessions of a pool are drawn together. A subject with a session on both sides has one pool
+    # (2 * owner); another has one of the gallery (2 * owner) and one of the probes (2 * owner + 1).
     owner = np.concatenate([person.probe, person.gallery])
     span = 1 + int(session.max(initial=0))
     session_of_owner = owner * span + session
-    on_both_sides = np.intersect1d(session_of_owner[:probes], session_of_owner[probes:]) // span
+    on_both_sides = np.intersect1d(session_of_owner[:probes], session_of_owner[probes:])
+    owners_on_both_sides = on_both_sides // span
     pool_of_template = 2 * owner
-    pool_of_template[:probes] += ~np.isin(owner[:probes], on_both_sides)
-    # A unit is a session of a pool. In random order, the units of a pool are of the halves in turn.
+    pool_of_template[:probes] += ~np.isin(owner[:probes], owners_on_both_sides)
+
+    # A unit is a session of a pool. In random order, the units of a pool are of the halves 0 and 1
+    # in turn. Units are sorted by their pools, so that those of a pool are neighbours.
     unit, unit_of_template = np.unique(pool_of_template * span + session, return_inverse=True)
     pool = unit // span
-    order = np.lexsort((stream.uniforms(len(unit)), pool))
+    random_order = np.lexsort((stream.uniforms(len(unit)), pool))
+    place_in_pool = np.arange(len(unit)) - np.searchsorted(pool, pool)
     half = np.empty(len(unit), dtype=np.int64)
-    half[order] = (np.arange(len(unit)) - np.searchsorted(pool, pool)) % 2
+    half[random_order] = place_in_pool % 2
+    half_of_template = half[unit_of_template.reshape(-1)]
+
+    # Groups of opponents are of equal sizes, up to one subject.
     group = np.empty(subjects, dtype=np.int64)
     group[np.argsort(stream.uniforms(subjects), kind="stable")] = np.arange(subjects) % GROUPS
-    of_probe, of_gallery = np.split(half[unit_of_template.reshape(-1)], [probes])
-    return of_probe, of_gallery, group
+    return half_of_template[:probes], half_of_template[probes:], group
 
 
 def sessions_of(scores: Scores) -> Codes:
@@ -655,15 +695,16 @@ def attempts_by_subject(
     """
     subjects = len(person.values)
     probes, templates = scores.shape
+    half_of_probe, half_of_template, group = halves
     # Blocks have the gallery in the order of its subjects.
     order = scores.gallery_order.columns[0]
     claimed = person.gallery[order]
-    half_of_probe, half_of_template, group = halves
     half_of_claimed = half_of_template[order]
     group_of_probe = group[person.probe]
     group_of_claimed = group[claimed]
     threshold = float(among_distances(scores, threshold))
 
+    genuine_of_blocks: list[tuple[np.ndarray, ...]] = []
     fa_as_probe = np.zeros(subjects, dtype=np.int64)
     fa_as_claimed = np.zeros(subjects, dtype=np.int64)
     # Sums of the finite scores of each template against each group of opponents. Of those that are
@@ -672,20 +713,25 @@ def attempts_by_subject(
     probe_lacking = np.zeros((probes, GROUPS + 1), dtype=np.int64)
     claimed_sums = np.zeros((GROUPS, templates))
     claimed_lacking = np.zeros((GROUPS + 1, templates), dtype=np.int64)
-    pieces = -(-templates // PIECE)
-    genuine_of_blocks = []
+    pieces = -(-templates // PIECE)  # rounded up
     with threads_for(scores), np.errstate(over="ignore", invalid="ignore"):
         for block in blocks_of(scores):
             rows = block.probes
-            row, column, value = block.genuine()
+
+            # Genuine attempts, and the half that both templates are of; -1 if they differ.
+            row, column, distance = block.genuine()
             half = half_of_probe[row]
             half[half != half_of_template[column]] = -1
-            genuine_of_blocks.append((value, person.probe[row], half))
+            genuine_of_blocks.append((distance, person.probe[row], half))
 
+            # False accepts.
             distances = block.impostors().values
-            row, column = np.divmod(np.flatnonzero(is_accepted(distances, threshold)), templates)
-            fa_as_probe += np.bincount(person.probe[rows][row], minlength=subjects)
-            fa_as_claimed += np.bincount(claimed[column], minlength=subjects)
+            cells = np.flatnonzero(is_accepted(distances, threshold))
+            accepted_row, accepted_column = np.divmod(cells, templates)
+            fa_as_probe += np.bincount(person.probe[rows][accepted_row], minlength=subjects)
+            fa_as_claimed += np.bincount(claimed[accepted_column], minlength=subjects)
+
+            # Sums by row in pieces of columns, and sums by column over all blocks.
             if block.rejected:
                 distances = farthest(distances)
             sums = np.zeros((pieces, len(distances), GROUPS))
@@ -706,29 +752,39 @@ def attempts_by_subject(
             claimed_sums.T,
             claimed_lacking.T,
         )
+        distance, owner, half = map(np.concatenate, zip(*genuine_of_blocks, strict=True))
+        rejected = np.bincount(owner[~is_accepted(distance, threshold)], minlength=subjects)
+        if scores.nan == "reject":
+            distance = farthest(distance)
+        genuine = _genuine(distance.astype(np.float64), owner, half, rejected)
+    return genuine, as_probe, as_claimed
 
-    # The genuine attempts in increasing order: sums do not depend on the order of the templates.
-    distance, owner, half = map(np.concatenate, zip(*genuine_of_blocks, strict=True))
+
+def _genuine(
+    distance: np.ndarray, owner: np.ndarray, half: np.ndarray, rejected: np.ndarray
+) -> AttemptsInRole:
+    """Add up the genuine attempts by subject.
+
+    Each attempt has a distance, a subject and the half of both templates, -1 if they are of two
+    halves. `rejected` (subjects,) is of the subjects.
+    """
+    subjects = len(rejected)
+    # In increasing order, so that sums do not depend on the order of the templates.
     by_distance = np.argsort(distance)
     distance, owner, half = distance[by_distance], owner[by_distance], half[by_distance]
-    rejects = np.bincount(owner[~is_accepted(distance, threshold)], minlength=subjects)
-    if scores.nan == "reject":
-        distance = farthest(distance)
-    distance = distance.astype(np.float64)
     is_finite = np.isfinite(distance)
-    is_used = is_finite & (half >= 0)
-    place = 2 * owner[is_used] + half[is_used]
-    with np.errstate(over="ignore", invalid="ignore"):
-        half_sums = np.bincount(place, distance[is_used], 2 * subjects)
-        genuine = AttemptsInRole(
-            errors=rejects,
-            attempts=np.bincount(owner, minlength=subjects),
-            sums=np.bincount(owner[is_finite], distance[is_finite], subjects),
-            finite=np.bincount(owner[is_finite], minlength=subjects),
-            half_means=ratio(half_sums, np.bincount(place, minlength=2 * subjects)).reshape(-1, 2),
-            second_half_sizes=np.bincount(owner[half == 1], minlength=subjects),
-        )
-    return genuine, as_probe, as_claimed
+    in_one_half = is_finite & (half >= 0)
+    half_of_subject = 2 * owner[in_one_half] + half[in_one_half]
+    half_sums = np.bincount(half_of_subject, distance[in_one_half], 2 * subjects)
+    half_finite = np.bincount(half_of_subject, minlength=2 * subjects)
+    return AttemptsInRole(
+        errors=rejected,
+        attempts=np.bincount(owner, minlength=subjects),
+        sums=np.bincount(owner[is_finite], distance[is_finite], subjects),
+        finite=np.bincount(owner[is_finite], minlength=subjects),
+        half_means=ratio(half_sums, half_finite).reshape(-1, 2),
+        second_half_sizes=np.bincount(owner[half == 1], minlength=subjects),
+    )
 
 
 def _impostors(
@@ -779,20 +835,23 @@ def goat_test(means: np.ndarray, size: np.ndarray, permutations: int, stream: St
     a mean that is NaN are left out.
     """
     has_both_means = ~np.isnan(means).any(axis=1)
-    if has_both_means.sum() < LEAST_SUBJECTS:
-        return math.nan, math.nan, int(has_both_means.sum())
+    subjects = int(has_both_means.sum())
+    if subjects < LEAST_SUBJECTS:
+        return math.nan, math.nan, subjects
     order, ends = _strata(size[has_both_means])
     # Twice the ranks are whole numbers, and so are sums of their products: ties are exact.
     ranks = scipy.stats.rankdata(means[has_both_means], axis=0)[order]
-    first, second = (2 * ranks.T).astype(np.int64) - 1
+    doubled_ranks = (2 * ranks.T).astype(np.int64) - 1
+    first = np.ascontiguousarray(doubled_ranks[0])
+    second = np.ascontiguousarray(doubled_ranks[1])
+    observed = int(first @ second)
+
     products = np.empty(permutations, dtype=np.int64)
-    permuted_products(
-        np.ascontiguousarray(first), np.ascontiguousarray(second), ends, stream.words(2), products
-    )
+    permuted_products(first, second, ends, stream.words(2), products)
+    p_value = (1 + int((products >= observed).sum())) / (1 + permutations)
+    covariance = observed / subjects - float(first.mean() * second.mean())
     spread = math.sqrt(first.var() * second.var())
-    covariance = int(first @ second) / len(first) - float(first.mean() * second.mean())
-    p_value = (1 + int((products >= first @ second).sum())) / (1 + permutations)
-    return covariance / spread if spread > 0 else math.nan, p_value, len(first)
+    return covariance / spread if spread > 0 else math.nan, p_value, subjects
 
 
 def opponents_test(
@@ -809,17 +868,22 @@ def opponents_test(
     - Some opponents happen to be near to some subjects: the signs of the groups change at random.
     """
     has_both_halves = ~np.isnan(means).all(axis=2).any(axis=1)
-    if has_both_halves.sum() < LEAST_SUBJECTS:
-        return math.nan, math.nan, int(has_both_halves.sum())
+    subjects = int(has_both_halves.sum())
+    if subjects < LEAST_SUBJECTS:
+        return math.nan, math.nan, subjects
     order, ends = _strata(size[has_both_halves])
     means = means[has_both_halves][order]
-    means = means[:, :, ~np.isnan(means).all(axis=(0, 1))]
+    means = means[:, :, ~np.isnan(means).all(axis=(0, 1))]  # groups with a mean
     groups = means.shape[2]
     first = _deviations(means[:, 0])
     second = _deviations(means[:, 1])
+
+    # (groups, groups): the products summed over subjects, without those of a group with itself.
     products_of_groups = first.T @ second
     np.fill_diagonal(products_of_groups, 0)
     observed = int(products_of_groups.sum())
+
+    # A replicate permutes subjects and, independently, changes the signs of groups.
     products = np.empty(permutations, dtype=np.int64)
     first_sums = first.sum(axis=1)
     second_sums = second.sum(axis=1)
@@ -827,12 +891,13 @@ def opponents_test(
     signs = np.where(stream.uniforms(permutations * groups) < 0.5, -1, 1).reshape(-1, groups)
     products += ((signs @ products_of_groups) * signs).sum(axis=1)
     p_value = (1 + int((products >= observed).sum())) / (1 + permutations)
+
     spread = math.sqrt(float(first_sums @ first_sums) * float(second_sums @ second_sums))
     correlation = math.nan
     if spread > 0:
         # Only pairs of different groups were summed: all pairs would give more, by this factor.
         correlation = observed / spread * groups / (groups - 1)
-    return float(np.clip(correlation, -1, 1)), p_value, len(means)
+    return float(np.clip(correlation, -1, 1)), p_value, subjects
 
 
 def _strata(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -841,11 +906,15 @@ def _strata(size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     A stratum is one size. A stratum of fewer than `LEAST_TOGETHER` subjects is joined with the
     next, and the last one with the stratum before it.
     """
-    ends = [0]
-    for end in np.cumsum(np.unique(size, return_counts=True)[1]).tolist():
-        if end - ends[-1] >= LEAST_TOGETHER:
+    _, counts = np.unique(size, return_counts=True)
+    ends: list[int] = []
+    start = 0
+    for end in np.cumsum(counts).tolist():
+        if end - start >= LEAST_TOGETHER:
             ends.append(end)
-    return np.argsort(size, kind="stable"), np.array([*ends[1:-1], len(size)], dtype=np.int64)
+            start = end
+    ends[-1:] = [len(size)]  # sizes after the last stratum belong to it
+    return np.argsort(size, kind="stable"), np.array(ends, dtype=np.int64)
 
 
 def _deviations(means: np.ndarray) -> np.ndarray:
@@ -855,9 +924,9 @@ def _deviations(means: np.ndarray) -> np.ndarray:
     do not depend on their order.
     """
     is_known = ~np.isnan(means)
-    subjects = np.maximum(is_known.sum(axis=0), 1)
-    deviations = np.where(
-        is_known, means - np.where(is_known, means, 0.0).sum(axis=0) / subjects, 0.0
-    )
+    sums = np.where(is_known, means, 0.0).sum(axis=0)
+    mean_over_subjects = sums / np.maximum(is_known.sum(axis=0), 1)
+    deviations = np.where(is_known, means - mean_over_subjects, 0.0)
     largest = np.abs(deviations).max()
-    return np.rint(deviations * (2**18 / largest if largest > 0 else 0.0)).astype(np.int64)
+    scale = 2**18 / largest if largest > 0 else 0.0
+    return np.rint(deviations * scale).astype(np.int64)
