@@ -1,4 +1,17 @@
-"""Confidence intervals of verification: curves and operating points."""
+"""Confidence intervals of verification: curves and operating points.
+
+:func:`verification_intervals` adds the limits to a result. Limits by subject follow from columns
+(:class:`VerificationColumns`): FAR, FRR and each measure of all people in column 0, and in each
+further column without one person (the jackknife), or with people drawn again (the bootstrap). With
+three people, FAR at thresholds 0.1 and 0.2 may be::
+
+           all   without A   without B   without C
+    0.1   0.02        0.03        0.00        0.03
+    0.2   0.10        0.12        0.05        0.11
+
+All columns follow from one pass over the scores, which counts the attempts of each person, or of
+each pair of people, between thresholds. :class:`CountedThresholds` chooses these thresholds.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +24,6 @@ import numpy as np
 from bioeval.base.errors import Message
 from bioeval.base.progress import stage
 from bioeval.counting.pair_layers import count_layers
-from bioeval.counting.people import GenuineAttempts
 from bioeval.counting.verification import Verified
 from bioeval.results.support import independent_trials
 from bioeval.results.variables import VERIFICATION
@@ -19,7 +31,6 @@ from bioeval.scores.people import require_people, units_of_people
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets, thresholds_of
 from bioeval.stats.error_curves import (
     EER,
-    AttemptClass,
     CurveMeasure,
     ErrorColumns,
     corrected_to,
@@ -28,8 +39,8 @@ from bioeval.stats.error_curves import (
 from bioeval.stats.jackknife import Limits, RateCurve, Sample, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.weighted_sums import (
-    AttemptsMade,
-    AttemptsOfEach,
+    ImpostorsOfGroups,
+    ImpostorsOfPeople,
     QuadraticForms,
     by_subject,
     groups_of_people,
@@ -66,27 +77,36 @@ def genuine_rows(verified: Verified, most: int) -> tuple[np.ndarray, np.ndarray,
     cross at a genuine score, too, or between it and the largest score below.
 
     Returned are increasing distances, the genuine scores that no impostor score equals, and whether
-    measures of these thresholds alone are exact: if more are needed, there are evenly spread
-    genuine scores.
+    measures of these thresholds alone are exact. If more than `most` thresholds are needed, evenly
+    spread genuine scores are returned, and measures are not exact.
     """
     attempts = verified.attempts
     scores = attempts.points.genuine.distinct()
+    # (scores,): impostor scores below each genuine score, and up to it.
     below, upto = attempts.impostor.counts_at(attempts.points.genuine)
-    untied = scores[below == upto]
+    is_tied = below < upto
+    untied_scores = scores[~is_tied]
     # If attempts failed, a threshold at the last score does not accept all attempts.
     thresholds = np.append(scores, [np.inf] if attempts.missed else [])
+
+    # The point before a genuine score is needed if it has more false accepts than the genuine score
+    # before: if an impostor score is between the two, or is tied with this one.
     just_below = np.nextafter(scores, -np.inf)
-    tied = below < upto
-    has_score_below = below > np.append(0, upto[:-1])
+    has_impostor_before = below > np.append(0, upto[:-1])
+    needed = np.union1d(thresholds, just_below[is_tied | has_impostor_before])
+    if len(needed) <= most:
+        return needed, untied_scores, True
+
+    # FAR and FRR cross near the EER of the data, so that impostor scores matter there alone.
     far = below / max(attempts.impostor_attempts, 1)
     eer = verified.points.values["eer"]
-    is_near_eer = has_score_below & (far >= eer / _AROUND) & (far <= eer * _AROUND)
-    for is_preceded in (tied | has_score_below, tied | is_near_eer):
-        all_needed = np.union1d(thresholds, just_below[is_preceded])
-        if len(all_needed) <= most:
-            return all_needed, untied, True
+    is_near_eer = (far >= eer / _AROUND) & (far <= eer * _AROUND)
+    needed = np.union1d(thresholds, just_below[is_tied | (has_impostor_before & is_near_eer)])
+    if len(needed) <= most:
+        return needed, untied_scores, True
+
     indices = np.linspace(0, len(scores) - 1, min(len(scores), max(most, 1)))
-    return scores[np.unique(indices.astype(np.int64))], untied, False
+    return scores[np.unique(indices.astype(np.int64))], untied_scores, False
 
 
 class CountedThresholds:
@@ -110,14 +130,16 @@ class CountedThresholds:
         self._is_exact = True
         if self.every_score:
             return
+        # Rates are exact at operating points, and at a few thresholds that a user asks for.
         values = verified.points.values
         names = "threshold_at_far", "threshold_at_frr", "eer_threshold"
-        marked = [np.ravel(values[x]) for x in names if x in values]
-        marked += [x.own_thresholds(verified.points) for x in measures]
+        further = [np.ravel(values[name]) for name in names if name in values]
+        further += [measure.own_thresholds(verified.points) for measure in measures]
         if verified.requested_thresholds is not None:
             requested = verified.curve[0]
-            marked.append(requested if len(requested) <= _MOST_REQUESTED else np.empty(0))
-        self.thresholds = _with_finite(self.usual, np.concatenate(marked))
+            if len(requested) <= _MOST_REQUESTED:
+                further.append(requested)
+        self.thresholds = _with_finite(self.usual, np.concatenate(further))
         # The number of rows is the same for all measures, so that no value depends on others.
         most = MOST_CELLS // columns - len(self.usual)
         self.at_genuine, self._untied_scores, self._is_exact = genuine_rows(verified, most)
@@ -136,30 +158,31 @@ class CountedThresholds:
         other measures.
         """
         points = self._points
-        exact = self.every_score
-        shared = self.usual
-        if not exact and np.isin(self.at_genuine, thresholds).all():
-            exact = self._is_exact
-            shared = np.union1d(self.usual, self.at_genuine)
+        is_exact = self.every_score
+        shared_thresholds = self.usual
+        if not is_exact and np.isin(self.at_genuine, thresholds).all():
+            is_exact = self._is_exact
+            shared_thresholds = np.union1d(self.usual, self.at_genuine)
         values = {}
         for measure in measures:
-            own = measure.own_thresholds(points)
+            own_thresholds = measure.own_thresholds(points)  # (targets,), or none
             targets = measure.targets(points)
             columns = np.empty((len(targets), curve.far.shape[1]))
             for i, target in enumerate(targets):
                 errors = curve
-                if not exact:
-                    used = _with_finite(shared, own[i : i + 1])
+                if not is_exact:
+                    used = _with_finite(shared_thresholds, own_thresholds[i : i + 1])
                     errors = curve.at_rows(thresholds.searchsorted(used))
-                columns[i] = measure.in_columns(errors, target, exact)
+                columns[i] = measure.in_columns(errors, target, is_exact)
+            if not measure.of_target:
+                columns = columns[0]
             value = points.values.get(measure.name, np.nan)
-            values[measure.name] = corrected_to(
-                value, columns if measure.of_target else columns[0], measure.scalar.bounds
-            )
+            values[measure.name] = corrected_to(value, columns, measure.scalar.bounds)
         return values
 
 
 def _with_finite(thresholds: np.ndarray, further: np.ndarray) -> np.ndarray:
+    """Return thresholds and the finite ones of further thresholds, increasing."""
     return np.union1d(thresholds, further[np.isfinite(further)])
 
 
@@ -213,8 +236,9 @@ class VerificationColumns:
     Thresholds that a measure chooses are chosen anew in each column.
 
     - `units` (people,): the unit with which each person is left out; None: alone
-    - `counted_at`: increasing distances; the layers of `made` are between them
-    - `made`: impostor attempts of each person; of each group, by layer
+    - `counted_at`: increasing distances; the layers of `impostors` are between them
+    - `impostors`: impostor attempts of each person and, unless the method resamples, of each group
+      of people who are left out together, by layer
     - `without`: without each person, (..., 1 + people); empty if the method resamples
     - `replicates`: with people drawn again, (..., 1 + replicates); empty if nobody is drawn
     """
@@ -233,53 +257,102 @@ class VerificationColumns:
         People are left out in turn, unless the method resamples them. People are `drawn` again; by
         default, if the method resamples them. `verified` has its operating points.
         """
-        people = verified.people
+        self.verified = verified
+        self.options = options
+        self.people = verified.people
+        no_person = self.people.no_person
+        self.units = units_of_people(verified.scores, options.unit)
+        if self.units is not None:
+            self.units = self.units[self.people.of_code >= 0]  # by person, in the order of codes
+        _, groups = groups_of_people(no_person, self.units)
+
         # The limit of the EER bounds the limit of the AUC.
         all_measures = dict.fromkeys((EER, *(measures or curve_measures())))
         defined = [x for x in all_measures if x.is_defined(verified.points)]
-        units = units_of_people(verified.scores, options.unit)
-        if units is not None:
-            units = units[people.of_code >= 0]  # by person, in the order of codes
-        _, groups = groups_of_people(people.no_person, units)
-        grid = CountedThresholds(verified, defined, groups + 1)
-        counted_at = np.union1d(grid.thresholds, grid.at_genuine)
-        drawn_at = counted_at
-        weights = None
-        is_drawn = options.resamples if drawn is None else drawn
-        if is_drawn and units is None:
-            weights = options.weights(people.number, people.no_person)
-            if len(counted_at) * weights.shape[1] > MOST_DRAWN:
-                drawn_at = grid.thresholds
-        made = AttemptsMade(people.number)
-        if options.resamples:
-            counted_at = drawn_at
-        else:
-            attempts = verified.attempts.impostor_attempts
-            made = AttemptsOfEach(people.no_person, len(counted_at) + 1, attempts, units)
-        forms = None
-        if weights is not None:
-            layers = np.append(drawn_at.searchsorted(counted_at), len(drawn_at)).astype(np.int32)
-            both_ways = _has_equal_mirrored_scores(verified)
-            forms = QuadraticForms(weights, len(drawn_at) + 1, layers, both_ways=both_ways)
-        sinks = [made] if forms is None else [made, forms]
-        genuine, failed = count_layers(verified, counted_at, *sinks)
+        self.grid = CountedThresholds(verified, defined, groups + 1)
+        self.counted_at = np.union1d(self.grid.thresholds, self.grid.at_genuine)
 
-        self.verified, self.people, self.options = verified, people, options
-        self.units, self.grid, self.counted_at = units, grid, counted_at
-        self.genuine, self.made = genuine, made
+        # If people alone are drawn, each replicate is counted from its attempts.
+        is_drawn = options.resamples if drawn is None else drawn
+        forms = None
+        if is_drawn and self.units is None:
+            weights = options.weights(self.people.number, no_person)
+            drawn_at = self.counted_at
+            if len(drawn_at) * weights.shape[1] > MOST_DRAWN:
+                drawn_at = self.grid.thresholds
+            if options.resamples:
+                self.counted_at = drawn_at
+            # Between two thresholds of `forms`, there may be several counted layers.
+            layer_of_counted = drawn_at.searchsorted(self.counted_at)
+            forms = QuadraticForms(
+                weights,
+                len(drawn_at) + 1,
+                np.append(layer_of_counted, len(drawn_at)).astype(np.int32),
+                both_ways=_has_equal_mirrored_scores(verified),
+            )
+
+        # One pass counts the attempts for all columns.
+        self.impostors = ImpostorsOfPeople(self.people.number)
+        if not options.resamples:
+            attempts = verified.attempts.impostor_attempts
+            layers = len(self.counted_at) + 1
+            self.impostors = ImpostorsOfGroups(no_person, layers, attempts, self.units)
+        sinks = [self.impostors] if forms is None else [self.impostors, forms]
+        self.genuine, failed = count_layers(verified, self.counted_at, *sinks)
+
         self.without = self.replicates = _NO_COLUMNS
-        if isinstance(made, AttemptsOfEach):
-            self.without = _without_each(defined, grid, made, genuine, counted_at, failed)
+        if not options.resamples:
+            self.without = self._without_each(defined, failed)
         if forms is not None:
-            curve = ErrorColumns.weighted(forms, genuine, drawn_at, failed, grid.untied(drawn_at))
+            untied = self.grid.untied(drawn_at)
+            curve = ErrorColumns.weighted(forms, self.genuine, drawn_at, failed, untied)
             needed = [x for x in defined if options.resamples or x.scalar.quantile]
-            values = grid.measured(needed, curve, drawn_at)
-            at_grid = curve.at_rows(drawn_at.searchsorted(grid.thresholds))
-            self.replicates = Columns(at_grid, values)
+            values = self.grid.measured(needed, curve, drawn_at)
+            rows = drawn_at.searchsorted(self.grid.thresholds)
+            self.replicates = Columns(curve.at_rows(rows), values)
         elif is_drawn:
+            # Drawn units follow from the columns without each unit.
             curve = self.without.curve.drawn(options.weights(groups)[:, 1:])
             needed = [x for x in defined if x.scalar.quantile]
-            self.replicates = Columns(curve, grid.measured(needed, curve, grid.thresholds))
+            values = self.grid.measured(needed, curve, self.grid.thresholds)
+            self.replicates = Columns(curve, values)
+
+    def _without_each(self, measures: Sequence[CurveMeasure], failed: bool) -> Columns:
+        """Return rates and measures without each person, computed for some people at a time."""
+        untied = self.grid.untied(self.counted_at)
+        rows = self.counted_at.searchsorted(self.grid.thresholds)
+        parts = []
+        for accepted, genuine_accepted in self.left_out.curves(self.genuine, self.counted_at):
+            curve = ErrorColumns.of_counts(accepted, genuine_accepted, failed, untied)
+            values = self.grid.measured(measures, curve, self.counted_at)
+            parts.append(Columns(curve.at_rows(rows), values))
+
+        def joined(columns: Sequence[np.ndarray]) -> np.ndarray:
+            """Return the columns of all parts; the first column, the data, is kept once."""
+            further = [x[..., 1:] for x in columns[1:]]
+            return np.concatenate([columns[0], *further], axis=-1)
+
+        curve = ErrorColumns(
+            joined([part.curve.far for part in parts]),
+            joined([part.curve.frr for part in parts]),
+            failed,
+            parts[0].curve.untied,
+        )
+        values = {name: joined([part.values[name] for part in parts]) for name in parts[0].values}
+        return Columns(curve, values)
+
+    @property
+    def left_out(self) -> ImpostorsOfGroups:
+        """The impostor attempts of each person, or group of people, who is left out."""
+        assert isinstance(self.impostors, ImpostorsOfGroups)
+        return self.impostors
+
+    @property
+    def _columns(self) -> Columns:
+        """The columns from which limits are computed."""
+        return self.replicates if self.options.resamples else self.without
+
+    # -- numbers of people, and of the trials that their attempts are worth
 
     @property
     def sampled(self) -> int:
@@ -297,59 +370,76 @@ class VerificationColumns:
         return np.bincount(unit, numbers)
 
     @property
-    def persons(self) -> AttemptsOfEach:
-        """The impostor attempts of each person, or group of people, who is left out."""
-        assert isinstance(self.made, AttemptsOfEach)
-        return self.made
-
-    @property
     def subjects(self) -> int:
         """The number of subjects with genuine attempts; 0 for a single subject."""
         return trials_of(self.people.count(self.genuine.person))
 
-    @cached_property
-    def _samples(self) -> dict[AttemptClass, Sample]:
-        people = ~self.people.no_person
-        genuine_attempts = np.bincount(self.genuine.person, minlength=len(people))
-        probing, claimed = map(self.by_unit, self.made.made[:, people])
-        sides = probing, claimed, probing + claimed
-        of_probes, of_claimed, of_both = map(kish, sides)
-        compared = self.verified.compared
-        disjoint = pairs = 0.0
-        if compared is not None:  # else no template is of a person
-            numbers = of_probes, of_claimed, of_both / 2
-            disjoint = min(compared.disjoint, *(x for x in numbers if x), np.inf)
-            # Pairs of people with unequal numbers of attempts are worth fewer pairs.
-            (p, c, b) = (max(int(np.count_nonzero(x)), 1) for x in sides)
-            pairs = compared.pairs * max(of_probes / p * of_claimed / c, (of_both / b) ** 2)
-            if self.units is not None:
-                pairs *= (self.sampled / max(int(np.count_nonzero(people)), 1)) ** 2
-        shares: dict[AttemptClass, np.ndarray | None] = {"genuine": None, "impostor": None}
-        if isinstance(self.made, AttemptsOfEach):
-            of_group = self.made.shares(genuine_attempts)
-            shares = {
-                "genuine": of_group[of_group > 0],  # the columns of `_frr`
-                "impostor": self.made.impostor_shares,
-            }
-        return {
-            "genuine": Sample(
-                len(self.genuine.distance) / (1 + bool(self.verified.points.symmetric)),
-                kish(self.by_unit(genuine_attempts[people])),
-                1,
-                shares["genuine"],
-            ),
-            "impostor": Sample(
-                self._impostor_comparisons,
-                disjoint,
-                2,
-                shares["impostor"],
-                most=max(pairs, disjoint),
-            ),
-        }
+    @property
+    def _directions(self) -> int:
+        """How often each comparison is among the attempts: twice in a symmetric matrix."""
+        return 1 + bool(self.verified.points.symmetric)
 
     @property
     def _impostor_comparisons(self) -> float:
-        return self.verified.attempts.impostor_attempts / (1 + bool(self.verified.points.symmetric))
+        return self.verified.attempts.impostor_attempts / self._directions
+
+    @cached_property
+    def _genuine_sample(self) -> Sample:
+        is_person = ~self.people.no_person
+        attempts_of_person = np.bincount(self.genuine.person, minlength=len(is_person))
+        shares = None
+        if not self.options.resamples:
+            shares = self.left_out.shares(attempts_of_person)
+            shares = shares[shares > 0]  # the columns of `_frr`
+        return Sample(
+            attempts=len(self.genuine.distance) / self._directions,
+            units=kish(self.by_unit(attempts_of_person[is_person])),
+            sides=1,
+            shares=shares,
+        )
+
+    @cached_property
+    def _impostor_sample(self) -> Sample:
+        disjoint, pairs = self._effective_pairs()
+        return Sample(
+            attempts=self._impostor_comparisons,
+            units=disjoint,
+            sides=2,
+            shares=None if self.options.resamples else self.left_out.impostor_shares,
+            most=max(pairs, disjoint),
+        )
+
+    def _effective_pairs(self) -> tuple[float, float]:
+        """Return the effective numbers of disjoint pairs of people, and of pairs, or of units.
+
+        Both numbers are 0 if no template is of a person.
+        """
+        compared = self.verified.compared
+        if compared is None:
+            return 0.0, 0.0
+        is_person = ~self.people.no_person
+        # (people,), or (units,): attempts as the probe, as the person claimed, and as either.
+        of_probe, of_claimed = map(self.by_unit, self.impostors.attempts[:, is_person])
+        of_either = of_probe + of_claimed
+        probing = kish(of_probe)
+        claimed = kish(of_claimed)
+        either = kish(of_either)
+
+        # Each person is in one disjoint pair: there are no more pairs than people of a side.
+        limits = probing, claimed, either / 2
+        disjoint = min([compared.disjoint, *(x for x in limits if x)])
+
+        # Pairs of people with unequal numbers of attempts are worth fewer pairs: of each side, as
+        # many fewer as the effective number of people is smaller than the number of people.
+        people_probing, people_claimed, people_either = (
+            max(int(np.count_nonzero(x)), 1) for x in (of_probe, of_claimed, of_either)
+        )
+        by_sides = probing / people_probing * claimed / people_claimed
+        pairs = compared.pairs * max(by_sides, (either / people_either) ** 2)
+        if self.units is not None:
+            # The compared pairs are of people, of whom a unit may have several.
+            pairs *= (self.sampled / max(int(np.count_nonzero(is_person)), 1)) ** 2
+        return disjoint, pairs
 
     # -- limits
 
@@ -364,13 +454,13 @@ class VerificationColumns:
         return self._curve(limits, confidence)
 
     def _curve(self, limits: Callable[..., RateCurve], confidence: float) -> CurveLimits:
-        columns = self.replicates if self.options.resamples else self.without
-        usual = columns.curve.at_rows(self.grid.thresholds.searchsorted(self.grid.usual))
+        rows = self.grid.thresholds.searchsorted(self.grid.usual)
+        usual = self._columns.curve.at_rows(rows)
         return CurveLimits(
             usual,
             self.grid.every_score,
-            limits(usual.far, self._samples["impostor"], raised=True),
-            limits(self._frr, self._samples["genuine"], raised=True),
+            limits(usual.far, self._impostor_sample, raised=True),
+            limits(self._frr, self._genuine_sample, raised=True),
             confidence,
         )
 
@@ -378,28 +468,28 @@ class VerificationColumns:
     def _frr(self) -> np.ndarray:
         """FRR along the genuine scores alone, (points, columns)."""
         distance, person = self.genuine
-        grid = grid_of(distance)
+        scores = grid_of(distance)
         if self.options.resamples:
             no_person = self.people.no_person
-            counts = by_subject(distance, person, grid, len(no_person))
+            counts = by_subject(distance, person, scores, len(no_person))
             weights = self.options.weights(len(no_person), no_person)
-            genuine_accepted = np.cumsum(linear_forms(counts, weights), axis=0)
-            gar = ratio(genuine_accepted[:-1], genuine_accepted[-1])
-        else:
-            group = self.persons.group[person]
-            accepted = np.cumsum(by_subject(distance, group, grid, self.persons.groups + 1), axis=0)
-            mated = np.append(accepted[-1, :-1] > 0, False)
-            total = accepted.sum(axis=1)
-            gar = rates_without_each(
-                accepted[:-1, mated], accepted[-1, mated], total[:-1], total[-1]
-            )
-        return 1 - gar
+            accepted = np.cumsum(linear_forms(counts, weights), axis=0)  # the last row has all
+            return 1 - ratio(accepted[:-1], accepted[-1])
+        groups = self.left_out.groups
+        counts = by_subject(distance, self.left_out.group[person], scores, groups + 1)
+        accepted = np.cumsum(counts, axis=0)  # (points + 1, groups + 1); the last row has all
+        total = accepted.sum(axis=1)
+        # Without a group that has no genuine attempt, nothing changes; the last column is of
+        # templates of no person.
+        is_left_out = np.append(accepted[-1, :-1] > 0, False)
+        of_group = accepted[:, is_left_out]
+        return 1 - rates_without_each(of_group[:-1], of_group[-1], total[:-1], total[-1])
 
     def limits(self) -> tuple[dict[str, Limits], list[Message]]:
+        """Return the limits of the measures by name, and messages on limits that are open."""
         limits = {}
-        values = (self.replicates if self.options.resamples else self.without).values
         for measure in curve_measures():
-            if measure.name in values:
+            if measure.name in self._columns.values:
                 limits[measure.name] = self._limits_of(measure)
         if "auc" in limits:  # a curve with the EER e has at least an AUC of (1 - e)^2
             low, high = limits["auc"]
@@ -416,20 +506,23 @@ class VerificationColumns:
         return limits, remarks
 
     def _limits_of(self, measure: CurveMeasure) -> Limits:
-        samples = self._samples
         confidence = self.options.confidence
-        units = min(samples[x].units for x in measure.rate_of or samples)
+        units_by_class = {
+            "genuine": self._genuine_sample.units,
+            "impostor": self._impostor_sample.units,
+        }
+        # A cost or an area, which is the rate of no class, depends on both.
+        units = min(units_by_class[x] for x in measure.rate_of or units_by_class)
+        columns = self._columns.values[measure.name]
         if self.options.resamples:
-            values = measure.scalar.scaled(self.replicates.values[measure.name])
-            low, high = percentile(values, confidence, units)
+            low, high = percentile(measure.scalar.scaled(columns), confidence, units)
             return measure.scalar.unscaled(low), measure.scalar.unscaled(high)
-        columns = self.without.values[measure.name]
-        if len(measure.rate_of) == 2:
+        if len(measure.rate_of) == 2:  # an equal error rate
             return self.curve.at_equal_error(columns)
         if measure.of_target in ("far", "frr"):
-            thresholds = measure.own_thresholds(self.verified.points)
-            rates = [*map(self.at_threshold, thresholds)]
-            targets = np.asarray(measure.targets(self.verified.points), dtype=np.float64)
+            points = self.verified.points
+            rates = [self.at_threshold(x) for x in measure.own_thresholds(points)]
+            targets = np.asarray(measure.targets(points), dtype=np.float64)
             return self.curve.at_targets(measure.of_target, targets, columns, rates)
         return student(columns, confidence, units, measure.scalar.bounds)
 
@@ -448,57 +541,36 @@ class VerificationColumns:
         A false accept counts for both people. With more than a thousand people, errors are counted
         by group.
         """
-        layer = -1 if np.isnan(threshold) else len(self.counted_at)
-        if threshold < np.inf:
+        if np.isnan(threshold):
+            layer = -1  # rejects all
+        elif threshold < np.inf:
             layer = int(self.counted_at.searchsorted(threshold, side="right")) - 1
+        else:
+            layer = len(self.counted_at)  # accepts all, also beyond the largest counted threshold
         is_rejected = ~(self.genuine.distance <= threshold)
-        group = self.persons.group[self.genuine.person[is_rejected]]
-        groups = self.persons.groups
-        rejects = np.bincount(group, minlength=groups + 1)[:groups]
-        return rejects, self.persons.accepts_of_each(layer)
+        rejects = self._sum_by_group(self.genuine.person[is_rejected])
+        return rejects, self.left_out.accepts_of_each(layer)
 
     def placements_of_each(self) -> np.ndarray:
         """Return, for each person, the pairs of a genuine score and an impostor score below it."""
         distance, person = self.genuine
         distance = np.where(np.isnan(distance), np.inf, distance)  # failures come last
         below = np.asarray(self.verified.attempts.false_accepts(distance), dtype=np.float64)
-        groups = self.persons.groups
-        return np.bincount(self.persons.group[person], below, minlength=groups + 1)[:groups]
+        return self._sum_by_group(person, below)
 
-
-def _without_each(
-    measures: Sequence[CurveMeasure],
-    grid: CountedThresholds,
-    made: AttemptsOfEach,
-    genuine: GenuineAttempts,
-    counted_at: np.ndarray,
-    failed: bool,
-) -> Columns:
-    """Return rates and measures without each person, computed for some people at a time."""
-    untied = grid.untied(counted_at)
-    rows = counted_at.searchsorted(grid.thresholds)
-    parts = []
-    for accepted, genuine_accepted in made.curves(genuine, counted_at):
-        curve = ErrorColumns.of_counts(accepted, genuine_accepted, failed, untied)
-        values = grid.measured(measures, curve, counted_at)
-        parts.append(Columns(curve.at_rows(rows), values))
-
-    def joined(columns: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the columns of all parts; the first column, the data, is kept once."""
-        further = [x[..., 1:] for x in columns[1:]]
-        return np.concatenate([columns[0], *further], axis=-1)
-
-    curve = ErrorColumns(
-        joined([part.curve.far for part in parts]),
-        joined([part.curve.frr for part in parts]),
-        failed,
-        parts[0].curve.untied,
-    )
-    values = {name: joined([part.values[name] for part in parts]) for name in parts[0].values}
-    return Columns(curve, values)
+    def _sum_by_group(self, person: np.ndarray, numbers: np.ndarray | None = None) -> np.ndarray:
+        """Return the sum of numbers, 1 by default, over the people of each group left out."""
+        groups = self.left_out.groups
+        # The last sum is of templates of no person, who are never left out.
+        return np.bincount(self.left_out.group[person], numbers, minlength=groups + 1)[:groups]
 
 
 def _has_equal_mirrored_scores(verified: Verified) -> bool:
+    """Whether each comparison has an attempt in both directions with the same score.
+
+    It is judged for a matrix in memory alone: others would be read once more, which costs more time
+    than to weigh both directions.
+    """
     scores = verified.scores
     if verified.claims is not None or verified.use.fused is not None or scores.layout == "pairs":
         return False

@@ -258,80 +258,91 @@ def by_subject(
     return counts.reshape(len(thresholds) + 1, number_of_subjects)
 
 
-class AttemptsMade(Sink):
-    """A consumer of impostor counts: the attempts of each person."""
+class ImpostorsOfPeople(Sink):
+    """A consumer of impostor counts: the number of attempts of each person.
 
-    sums: ClassVar[tuple[str, ...]] = ("made",)
+    `attempts` is int64 (2, people): as the person of the probe, and as the person claimed.
+    """
+
+    sums: ClassVar[tuple[str, ...]] = ("attempts",)
 
     def __init__(self, people: int):
-        #: Attempts of each person: as a probe, and as the person claimed.
-        self.made = np.zeros((2, people), dtype=np.int64)
+        self.attempts = np.zeros((2, people), dtype=np.int64)
 
     def add(self, pairs: PairCounts) -> None:
-        people = pairs.probe_person, pairs.claimed_person
-        for attempts, person in zip(self.made, people, strict=True):
-            attempts += np.bincount(person, pairs.count, len(attempts)).astype(np.int64)
+        people = self.attempts.shape[1]
+        for side, person in enumerate((pairs.probe_person, pairs.claimed_person)):
+            attempts_of_person = np.bincount(person, pairs.count, people)
+            self.attempts[side] += attempts_of_person.astype(np.int64)
 
 
-class AttemptsOfEach(AttemptsMade):
-    """A consumer of impostor counts: the attempts of each person, on either side, by layer.
+class ImpostorsOfGroups(ImpostorsOfPeople):
+    """A consumer of impostor counts: also the attempts of each group of people, by layer.
 
-    `group` has the index of each subject, or of the group of people with which the subject is left
-    out. Templates of no person, such as distractors, are never left out, and have the index
-    `groups`. `attempts` is the number of impostor attempts.
+    The people of a group are left out together; most groups are one person, and `group` has the
+    group of each subject (:func:`groups_of_people`). An attempt counts for the group of the probe
+    and for the group claimed, and once if they are the same.
     """
 
     needs_pairs = False
-    sums = ("made", "_all")
+    sums = ("attempts", "_of_layer")
 
     def __init__(
         self, no_person: np.ndarray, layers: int, attempts: int, units: np.ndarray | None = None
     ):
+        """Prepare for a number of `attempts`."""
         super().__init__(len(no_person))
         self.group, self.groups = groups_of_people(no_person, units)
-        self._all = np.zeros(layers, dtype=np.int64)  # attempts in each layer
-        #: Attempts in which each group takes part; the last column is for no person. The table is
-        #: large: narrow numbers take half the time, and zeros none before they are counted.
+        self._of_layer = np.zeros(layers, dtype=np.int64)
+        # The last column is for templates of no person. The table is large: narrow numbers take
+        # half the time, and zeros none before they are counted.
         dtype = np.int32 if attempts < 1 << 31 else np.int64
-        self._each = np.zeros((layers, self.groups + 1), dtype)
+        self._of_group = np.zeros((layers, self.groups + 1), dtype)
 
     def fresh(self) -> Self:
         empty = super().fresh()
-        empty._each = np.zeros(self._each.shape, self._each.dtype)
+        empty._of_group = np.zeros(self._of_group.shape, self._of_group.dtype)
         return empty
 
     def merge(self, other: Self) -> None:
-        if self._all.any():
-            self._each += other._each
-        else:
-            self._each = other._each
+        if self._of_layer.any():
+            self._of_group += other._of_group
+        else:  # no pass over a large table of zeros
+            self._of_group = other._of_group
         super().merge(other)
 
     def add(self, pairs: PairCounts) -> None:
         super().add(pairs)
-        probe, claimed = self.group[pairs.probe_person], self.group[pairs.claimed_person]
-        is_other_group = probe != claimed
-        np.add.at(self._all, pairs.layer, pairs.count)
-        # Numbers of the table's type at flat places are added several times faster.
-        count, each = pairs.count.astype(self._each.dtype, copy=False), self._each.reshape(-1)
-        first = pairs.layer.astype(np.int64) * self._each.shape[1]
-        np.add.at(each, first + probe, count)
-        # An attempt within a group is counted once.
-        np.add.at(each, (first + claimed)[is_other_group], count[is_other_group])
+        np.add.at(self._of_layer, pairs.layer, pairs.count)
+        probe_group = self.group[pairs.probe_person]
+        claimed_group = self.group[pairs.claimed_person]
+        # Numbers of the table's type are added several times faster at cells of the flat table.
+        table = self._of_group.reshape(-1)
+        count = pairs.count.astype(table.dtype, copy=False)
+        first_of_layer = pairs.layer.astype(np.int64) * self._of_group.shape[1]
+        np.add.at(table, first_of_layer + probe_group, count)
+        is_other = probe_group != claimed_group
+        np.add.at(table, (first_of_layer + claimed_group)[is_other], count[is_other])
 
     def add_scores(
         self, block: Block, row_person: np.ndarray, column_person: np.ndarray, guided: Guided
     ) -> None:
         """Add attempts between different subjects."""
-        people = row_person, column_person
-        attempts = [np.zeros(len(person), dtype=np.int64) for person in people]
-        groups = (self.group[person] for person in people)
-        weight = block.weight
-        add_by_person(block.values, *groups, *guided, weight, self._all, self._each, *attempts)
-        probing, claimed = self.made[:: -1 if block.transposed else 1]
-        for of_rows, of_columns in [(probing, claimed), (claimed, probing)][:weight]:
-            np.add.at(of_rows, row_person, attempts[0])
-            np.add.at(of_columns, column_person, attempts[1])
+        of_row = np.zeros(len(row_person), dtype=np.int64)
+        of_column = np.zeros(len(column_person), dtype=np.int64)
+        add_by_person(
+            block.values, self.group[row_person], self.group[column_person], *guided,
+            block.weight, self._of_layer, self._of_group, of_row, of_column,
+        )  # fmt: skip
+        of_probe, of_claimed = self.attempts
+        # The rows are probes, unless the block is transposed. A block that counts twice has both:
+        # the attempts in the other direction have the same scores.
+        if block.twice or not block.transposed:
+            np.add.at(of_probe, row_person, of_row)
+            np.add.at(of_claimed, column_person, of_column)
+        if block.twice or block.transposed:
+            np.add.at(of_claimed, row_person, of_row)
+            np.add.at(of_probe, column_person, of_column)
 
     def shares(self, attempts: np.ndarray) -> np.ndarray:
         """Return the share of each group in attempts of one person each, given by subject."""
@@ -341,11 +352,11 @@ class AttemptsOfEach(AttemptsMade):
     @property
     def impostor_shares(self) -> np.ndarray:
         """The share of the impostor attempts in which each group takes part."""
-        return self._each[:, :-1].sum(axis=0) / max(float(self._all.sum()), 1.0)
+        return self._of_group[:, :-1].sum(axis=0) / max(float(self._of_layer.sum()), 1.0)
 
     def accepts_of_each(self, layer: int) -> np.ndarray:
         """Return the attempts of each group up to a layer; none for layer -1."""
-        return self._each[: layer + 1, :-1].sum(axis=0)
+        return self._of_group[: layer + 1, :-1].sum(axis=0)
 
     def curves(
         self, genuine: GenuineAttempts, thresholds: np.ndarray
@@ -356,7 +367,7 @@ class AttemptsOfEach(AttemptsMade):
         """
         layer = np.searchsorted(thresholds, genuine.distance)
         group = self.group[genuine.person]
-        layers = len(self._all)
+        layers = len(self._of_layer)
         genuine_by_layer = np.bincount(layer, minlength=layers)
         step = max(1, _CURVES_AT_ONCE // layers)
         for low in range(0, max(self.groups, 1), step):
@@ -367,8 +378,8 @@ class AttemptsOfEach(AttemptsMade):
             genuine_of_group = np.bincount(cell, minlength=layers * groups_at_once).reshape(
                 layers, groups_at_once
             )
-            impostor_of_group = self._each[:, low : low + groups_at_once]
+            impostor_of_group = self._of_group[:, low : low + groups_at_once]
             yield (
-                np.cumsum(without_each(impostor_of_group, self._all), axis=0),
+                np.cumsum(without_each(impostor_of_group, self._of_layer), axis=0),
                 np.cumsum(without_each(genuine_of_group, genuine_by_layer), axis=0),
             )

@@ -457,7 +457,7 @@ class JudgedAttempts:
 
         # People with impostor attempts, as probe or as claimed subject, and with genuine attempts.
         is_person = ~columns.people.no_person
-        attempts_as_probe, attempts_as_claimed = columns.persons.made[:, is_person]
+        attempts_as_probe, attempts_as_claimed = columns.impostors.attempts[:, is_person]
         is_probe = columns.by_unit(attempts_as_probe) > 0
         is_claimed = columns.by_unit(attempts_as_claimed) > 0
         people = int(np.count_nonzero(is_probe | is_claimed))

@@ -13,7 +13,7 @@ from ways import counted_by
 
 import bioeval as be
 from bioeval.stats.jackknife import jackknife, moved_by_many
-from bioeval.stats.weighted_sums import AttemptsOfEach
+from bioeval.stats.weighted_sums import ImpostorsOfGroups
 
 PEOPLE = 12
 
@@ -226,10 +226,10 @@ def test_limits_do_not_depend_on_threads(call):
 
 
 def test_copies_for_threads_have_tables_of_their_own():
-    each = AttemptsOfEach(np.zeros(4, dtype=bool), 3, 100)
-    copy = each.fresh()
-    for table in ("made", "_all", "_each"):
-        assert not np.shares_memory(getattr(each, table), getattr(copy, table)), table
+    counts = ImpostorsOfGroups(np.zeros(4, dtype=bool), 3, 100)
+    copy = counts.fresh()
+    for table in ("attempts", "_of_layer", "_of_group"):
+        assert not np.shares_memory(getattr(counts, table), getattr(copy, table)), table
 
 
 def embedded(*, gallery: bool) -> be.Scores:
