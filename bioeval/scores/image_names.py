@@ -1,7 +1,8 @@
-"""Names of images in public data sets: identity, camera and frame.
+"""Identity, camera and frame of images, parsed from their names in public data sets.
 
-Each data set has a pattern of names, with an example and its source; `parse_names` applies a
-pattern to a list of names.
+In Market-1501, ``0002_c1s1_000451_03.jpg`` is box 3 in frame 451 of camera 1, and shows person 2.
+:data:`PATTERNS` has the form of such names for each data set, and :func:`parse_names` turns a list
+of names into columns. :func:`subject_pattern` suggests where names of other data have the subject.
 """
 
 from __future__ import annotations
@@ -19,18 +20,19 @@ from bioeval.base.errors import DataError, received
 
 @dataclass(frozen=True)
 class NamePattern:
-    """The form of a data set's names, without folders; the groups of the expression are columns."""
+    """The form of the names of images in a data set, without their folders."""
 
     example: str
-    form: str
-    distractor_ids: tuple[int, ...] = ()
-    junk_ids: tuple[int, ...] = ()
+    form: str  # a regular expression; each of its groups is a column
+    distractor_ids: tuple[int, ...] = ()  # labels of no person, which the gallery has beside people
+    junk_ids: tuple[int, ...] = ()  # labels of images that no query is compared with
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
         return re.compile(self.form, re.ASCII)
 
 
+# The endings of file names, which a list of names may lack: ``.jpg``, ``.jpg.npy``.
 _IMAGE = r"(?:\.(?:jpe?g|png|bmp|mat|npy))*"
 
 #: The data sets whose names are known.
@@ -62,8 +64,8 @@ PATTERNS: dict[str, NamePattern] = {
     "vehicleid": NamePattern("0371895 4815", r"(?P<image>\w+)" + _IMAGE + r"[ \t,]+(?P<label>\d+)"),
 }
 
-# Columns that are text, since their zeros in front count, or since they hold words.
-_TEXT = {"session", "image"}
+# Columns that are text: they hold words, or numbers whose leading zeros count.
+_TEXT_COLUMNS = {"session", "image"}
 
 
 @dataclass(frozen=True)
@@ -149,42 +151,70 @@ def parse_names(
             raise DataError(
                 f"{where}: entry {row} is {type(name).__name__}; expected names of images, as text"
             )
+
+    # Match every name.
     form = PATTERNS[pattern]
-    matches = [form.compiled.fullmatch(_base(name)) for name in listed]
-    if None in matches:
+    matches = [form.compiled.fullmatch(_without_folders(name)) for name in listed]
+    fields = [match.groups() for match in matches if match is not None]
+    if len(fields) < len(listed):
         row = matches.index(None)
         data_sets = _data_sets_of(listed[row])
         hint = f". It has the form of {' and of '.join(data_sets)}" if data_sets else ""
         raise DataError(
-            f"{where}: {matches.count(None)} of {len(listed)} names are not of the form of "
+            f"{where}: {len(listed) - len(fields)} of {len(listed)} names are not of the form of "
             f"{pattern} ({form.example}); the first is {listed[row]!r} (line {row + 1}){hint}"
         )
+
+    # Each group of the expression is a column.
     columns = {}
-    groups = zip(*(match.groups() for match in matches if match is not None), strict=True)
-    for key, texts in zip(form.compiled.groupindex, groups, strict=True):
+    for column, texts in zip(form.compiled.groupindex, zip(*fields, strict=True), strict=True):
+        if column in _TEXT_COLUMNS:
+            columns[column] = np.array(texts)
+            continue
         try:
-            is_text = key in _TEXT
-            columns[key] = np.array(texts) if is_text else np.array(texts, object).astype(np.int64)
+            columns[column] = np.array(texts, dtype=object).astype(np.int64)
         except (OverflowError, ValueError):  # Python reads no more than 4,300 digits
-            raise DataError(f"the names hold a {key} beyond the range of int64") from None
+            raise DataError(f"the names hold a {column} beyond the range of int64") from None
     return ParsedNames(columns.pop("label"), columns)
 
 
-def _base(name: str) -> str:
+def _without_folders(name: str) -> str:
     return name.strip().replace("\\", "/").rpartition("/")[2]
 
 
 def _data_sets_of(name: str) -> list[str]:
-    return [data_set for data_set, form in PATTERNS.items() if form.compiled.fullmatch(_base(name))]
+    """Return the data sets whose names have the form of this name."""
+    image = _without_folders(name)
+    return [data_set for data_set, form in PATTERNS.items() if form.compiled.fullmatch(image)]
 
 
 def looks_like(name: str) -> str | None:
     """Return the data set whose names of images have this form and state a camera, or None."""
-    return next((x for x in _data_sets_of(name) if "camera" in PATTERNS[x].form), None)
+    for data_set in _data_sets_of(name):
+        if "camera" in PATTERNS[data_set].compiled.groupindex:
+            return data_set
+    return None
 
 
 #: The pattern that messages show if no pattern fits the names.
 EXAMPLE_PATTERN = r"id(\d+)/"
+
+
+# The forms of names of templates that state the subject: a folder, the part before a last number,
+# or the part before a first - or _. The first that fits is suggested.
+_SUBJECT_PATTERNS = (
+    r"^([^/]+)/",
+    r"/([^/]+)/[^/]+$",
+    r"^(.+)-\d+$",
+    r"^(.+)-\d+\.\w+$",
+    r"^(.+)_\d+$",
+    r"^(.+)_\d+\.\w+$",
+    r"([^/-]+)-[^/]*$",
+    r"([^/_]+)_[^/]*$",
+)
+
+# Names by which a pattern is judged if there are no pairs.
+_SAMPLE = 10_000
 
 
 def subject_pattern(names: Sequence[str] | np.ndarray, truth: tuple[np.ndarray, ...] = ()) -> str:
@@ -198,17 +228,18 @@ def subject_pattern(names: Sequence[str] | np.ndarray, truth: tuple[np.ndarray, 
     >>> subject_pattern(["s1-1", "s1-2", "s2-1", "s2-2"])
     '^(.+)-\\d+$'
     """
-    # The subject is a folder, the part before a last number, or the part before a first - or _.
-    patterns = ["^([^/]+)/", "/([^/]+)/[^/]+$"]
-    patterns += [r"^(.+)-\d+$", r"^(.+)-\d+\.\w+$", r"^(.+)_\d+$", r"^(.+)_\d+\.\w+$"]
-    patterns += [r"([^/-]+)-[^/]*$", r"([^/_]+)_[^/]*$"]
-    sample = names[:10_000] if not truth else names
-    for pattern in patterns:
+    sample = names if truth else names[:_SAMPLE]
+    for pattern in _SUBJECT_PATTERNS:
         matches = [re.search(pattern, str(name)) for name in sample]
         subjects = [match[1] for match in matches if match]
-        if len(subjects) < len(sample) or not 1 < len(set(subjects)) <= len(sample) / 2:
+        # There are several subjects, with two templates each or more on average.
+        number = len(set(subjects))
+        if len(subjects) < len(sample) or number < 2 or number > len(sample) / 2:
             continue
-        person = np.unique(subjects, return_inverse=True)[1].reshape(-1)
-        if not truth or ((person[truth[0]] == person[truth[1]]) == truth[2]).all():
+        if not truth:
+            return pattern
+        enrolled, probe, genuine = truth
+        subject = np.unique(subjects, return_inverse=True)[1].reshape(-1)
+        if np.array_equal(subject[enrolled] == subject[probe], genuine):
             return pattern
     return EXAMPLE_PATTERN
