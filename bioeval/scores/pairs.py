@@ -1,7 +1,15 @@
-"""Fixed trials: one score per pair, listed, perhaps with the names of the templates of both sides.
+"""Fixed trials: a list of pairs of templates, with a score and a class for each pair.
 
-A pair has one class, whatever its order. With names, the same ordered pair counts once, and a
-comparison of a template with itself is not an attempt, as in a matrix.
+::
+
+    ann-1  ann-2  0.31  1    genuine: both templates are of one subject
+    ann-1  bob-1  0.74  0    impostor
+
+:class:`PairList` holds such a list. Its columns of names, subjects and metadata are
+:class:`~bioeval.scores.codes.Codes`, with the enrolled template as `gallery` and the second as
+`probe`. :meth:`PairList.attempts` tells which lines are attempts: a pair has one class, whatever
+its order. With names, the same ordered pair counts once, and a comparison of a template with itself
+is not an attempt, as in a matrix; :class:`ListRules` may say otherwise.
 """
 
 from __future__ import annotations
@@ -86,8 +94,8 @@ class PairList:
         is_boolean = flags.dtype == bool
         if not is_boolean and (flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all()):
             raise DataError("genuine has values other than 0 and 1 (or False and True)")
-        coded = _both_sides(pair_templates, "pair_templates", len(array), as_labels)
-        people = _both_sides(subjects, "subjects", len(array), as_subjects)
+        templates = _as_codes(pair_templates, "pair_templates", len(array), as_labels)
+        people = _as_codes(subjects, "subjects", len(array), as_subjects)
         folds = None
         if pair_folds is not None:
             folds = as_labels(pair_folds, "pair_folds")
@@ -99,10 +107,10 @@ class PairList:
         if not isinstance(meta, Mapping | None):
             raise DataError(f"meta is {received(meta)}; expected a mapping of names to columns")
         columns = {
-            str(name): _both_sides(column, f"meta {name!r}", len(array), one_dimensional, name)
+            str(name): _as_codes(column, f"meta {name!r}", len(array), one_dimensional, name)
             for name, column in (meta or {}).items()
         }
-        return cls(array, flags.astype(bool), folds, people, coded, columns)
+        return cls(array, flags.astype(bool), folds, people, templates, columns)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -136,8 +144,8 @@ class PairList:
         if self.people is None:
             return None
         labels = self.people.labels
-        # Of texts, equal ones are one object.
-        labels = labels if labels.dtype.kind in "biuf" else labels.astype(object)
+        if labels.dtype.kind not in "biuf":  # texts as objects: each text is in memory once
+            labels = labels.astype(object)
         return read_only(labels[np.column_stack([self.people.gallery, self.people.probe])])
 
     @cached_property
@@ -150,8 +158,8 @@ class PairList:
         """Return the distinct subjects in the order of the list, without templates of no person."""
         if self.subjects is None:
             return np.array([])
-        listed = self.subjects[~codes.no_person[np.column_stack([codes.gallery, codes.probe])]]
-        return as_objects(list(dict.fromkeys(listed.tolist())))
+        is_person = ~codes.no_person[np.column_stack([codes.gallery, codes.probe])]  # (p, 2)
+        return as_objects(list(dict.fromkeys(self.subjects[is_person].tolist())))
 
     def meta_of(self, side: int) -> Mapping[str, np.ndarray]:
         """Return the metadata columns of the enrolled template (0) or of the probe (1)."""
@@ -166,16 +174,18 @@ class PairList:
     def take(self, rows: np.ndarray) -> PairList:
         """Return the list of some pairs, by their places or by a boolean selection."""
 
-        def rows_of(array: Any) -> Any:
-            if array is None:
-                return None
-            return array.take(rows) if isinstance(array, Codes) else array[rows]
+        def part_of(codes: Codes | None) -> Codes | None:
+            return None if codes is None else codes.take(rows)
 
-        names = ("values", "genuine", "folds", "people", "templates", "ids")
         return replace(
             self,
-            **{name: rows_of(getattr(self, name)) for name in names},
+            values=self.values[rows],
+            genuine=self.genuine[rows],
+            folds=None if self.folds is None else self.folds[rows],
+            people=part_of(self.people),
+            templates=part_of(self.templates),
             meta={name: column.take(rows) for name, column in self.meta.items()},
+            ids=None if self.ids is None else self.ids[rows],
             missing=0,
             failed_at=None,
         )
@@ -201,46 +211,62 @@ class PairList:
         `describe_rows` names the places of pairs, for messages. Subjects must agree with the
         classes, except in pairs with a subject that is `no_person`.
         """
-        subjects = None  # numbers of the enrolled subjects and of the probes' subjects, (p,) each
-        of_somebody: np.ndarray | None = None  # pairs with a person on a side
+        is_attempt = np.ones(len(self.values), dtype=bool)
         notes: list[Message] = []
-        if self.people is not None:
-            subjects = self.people.gallery, self.people.probe
-            nobody = are_of_no_person(self.people.labels, no_person)
-            are_nobody = nobody[subjects[0]], nobody[subjects[1]]
-            are_people = ~(are_nobody[0] | are_nobody[1])
-            require_classes(self.genuine, *subjects, are_people, describe_rows)
-            if (of_nobody := are_nobody[0] & are_nobody[1]).any():
-                of_somebody = ~of_nobody
-                notes.append(Message("pairs-of-no-person", pairs=int(of_nobody.sum())))
+
+        # Classes agree with subjects. A pair without any person is no attempt.
+        people = self.people
+        if people is not None:
+            is_nobody = are_of_no_person(people.labels, no_person)  # of each code
+            is_nobody_enrolled, is_nobody_probe = is_nobody[people.gallery], is_nobody[people.probe]
+            are_people = ~(is_nobody_enrolled | is_nobody_probe)
+            require_classes(self.genuine, people.gallery, people.probe, are_people, describe_rows)
+            is_attempt = ~(is_nobody_enrolled & is_nobody_probe)
+            number = int(np.count_nonzero(~is_attempt))
+            if number:
+                notes.append(Message("pairs-of-no-person", pairs=number))
+
+        # Infinite scores are beyond every threshold.
         for end in (np.inf, -np.inf):
-            if len(infinite := np.flatnonzero(self.values == end)):
+            infinite = np.flatnonzero(self.values == end)
+            if len(infinite):
                 is_nearest = (kind in LARGER_IS_CLOSER) == (end > 0)
-                where = f" ({describe_rows([int(infinite[0])])})"
-                about = {"accepted": "every" if is_nearest else "no", "first": where}
-                notes.append(Message("infinite-scores", scores=len(infinite), **about))
-        if self.templates is None:
-            if rules.unordered:
-                raise DataError(
-                    "`unordered` needs the names of the templates of both sides of each "
-                    "pair, such as columns template_a and template_b"
+                accepted = "every" if is_nearest else "no"
+                first = f" ({describe_rows([int(infinite[0])])})"
+                message = Message(
+                    "infinite-scores", scores=len(infinite), accepted=accepted, first=first
                 )
-            pairs = self if of_somebody is None else self.take(of_somebody)
-            return pairs, of_somebody, notes
-        if subjects is not None:
-            require_one_subject(self.templates, *subjects, describe_rows)
-        itself = self.templates.gallery[self.templates.gallery == self.templates.probe]
-        if len(itself) and "self" not in rules.keep:
-            partner = np.full(len(self.templates.values), -1)
-            partner[itself] = itself
-            codes = None if self.people is None else self.codes
-            scored = Scored.of_pairs(self, kind, codes)
-            confirm_names(scored, partner, self.templates.values, shared=rules.shared)
-        is_attempt, further_notes = _attempts_of_templates(self, rules, describe_rows)
-        if of_somebody is not None:
-            is_attempt = of_somebody if is_attempt is None else is_attempt & of_somebody
-        pairs = self if is_attempt is None else self.take(is_attempt)
-        return replace(pairs, unordered=rules.unordered), is_attempt, notes + further_notes
+                notes.append(message)
+
+        # Names of templates tell which lines are the same pair, or compare a template with itself.
+        if self.templates is not None:
+            if people is not None:
+                require_one_subject(self.templates, people.gallery, people.probe, describe_rows)
+            if "self" not in rules.keep:
+                self._confirm_names(kind, rules.shared)
+            is_pair_of_names, notes_on_names = _attempts_of_templates(self, rules, describe_rows)
+            is_attempt &= is_pair_of_names
+            notes += notes_on_names
+        elif rules.unordered:
+            raise DataError(
+                "`unordered` needs the names of the templates of both sides of each "
+                "pair, such as columns template_a and template_b"
+            )
+        if is_attempt.all():
+            return replace(self, unordered=rules.unordered), None, notes
+        return replace(self.take(is_attempt), unordered=rules.unordered), is_attempt, notes
+
+    def _confirm_names(self, kind: Kind, shared: bool | None) -> None:
+        """Raise where scores deny that equal names of both sides are one template."""
+        names = self.templates
+        assert names is not None
+        with_itself = names.gallery[names.gallery == names.probe]
+        if not len(with_itself):
+            return
+        partner = np.full(len(names.values), -1)  # the template with the name of each template
+        partner[with_itself] = with_itself
+        codes = None if self.people is None else self.codes
+        confirm_names(Scored.of_pairs(self, kind, codes), partner, names.values, shared=shared)
 
     def distances(self, kind: Kind, nan: NanPolicy, piece: np.ndarray | None = None) -> np.ndarray:
         """Return all scores, or a piece of them, as distances, with failures as `nan` says."""
@@ -263,12 +289,14 @@ class PairList:
 def classes_of_subjects(
     enrolled: np.ndarray, probes: np.ndarray, no_person: Sequence[Any]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which pairs of labels are genuine, and which are attempts: not those of nobody."""
+    """Return which pairs of labels are genuine, and which are attempts: those with a person.
+
+    A pair that is no attempt has no class.
+    """
     codes = Codes(probes, enrolled, "subjects", of_any_type=no_person)
     is_nobody = codes.of_no_person(no_person)
-    is_enrolled_nobody, is_probe_nobody = is_nobody[codes.gallery], is_nobody[codes.probe]
-    genuine = (codes.probe == codes.gallery) & ~is_probe_nobody
-    return genuine, ~(is_enrolled_nobody & is_probe_nobody)
+    is_attempt = ~(is_nobody[codes.gallery] & is_nobody[codes.probe])
+    return codes.probe == codes.gallery, is_attempt
 
 
 class _MetaOfSide(Mapping[str, np.ndarray]):
@@ -276,7 +304,7 @@ class _MetaOfSide(Mapping[str, np.ndarray]):
 
     def __init__(self, columns: Mapping[str, Codes], side: int):
         self._columns = columns
-        self._side = side
+        self._side = side  # 0: the enrolled templates; 1: the probes
 
     def __getitem__(self, name: str) -> np.ndarray:
         codes = self._columns[name]
@@ -289,27 +317,30 @@ class _MetaOfSide(Mapping[str, np.ndarray]):
         return len(self._columns)
 
 
-def _both_sides(
-    names: Any, input_name: str, length: int, check: Callable[..., np.ndarray], column: Any = None
+def _as_codes(
+    values: Any, input_name: str, length: int, check: Callable[..., np.ndarray], column: Any = None
 ) -> Any:
-    """Return names, subjects or metadata of both sides as codes; None if not given."""
-    if names is None or isinstance(names, Codes):
-        return names
-    array = require_array(input_name, names)
+    """Return names, subjects, or the metadata `column` of both sides as codes; None for None.
+
+    `check` makes labels of the values of one side.
+    """
+    if values is None or isinstance(values, Codes):
+        return values
+    array = require_array(input_name, values)
     if array.shape != (length, 2):
         raise DataError(
             f"{input_name} has shape {array.shape}; expected ({length}, 2), both sides of each pair"
         )
-    values = array.ravel()
+    labels = array.ravel()
     if array.dtype.kind == "O":
-        values = one_dimensional(values, input_name)
-    if column is None:
-        values = with_whole_numbers(values, f"`{input_name}`")
-    are_subjects = check is as_subjects
-    values = check(values, input_name) if are_subjects else read_only(values, names)
-    sides = values.reshape(array.shape)
-    nobody = NO_PERSON if are_subjects else ()
-    return Codes.of_pairs(sides, input_name if column is None else column, check, nobody)
+        labels = one_dimensional(labels, input_name)
+    if column is not None:
+        return Codes.of_pairs(labels.reshape(array.shape), column, check)
+    labels = with_whole_numbers(labels, f"`{input_name}`")
+    if check is not as_subjects:
+        return Codes.of_pairs(labels.reshape(array.shape), input_name, check)
+    labels = as_subjects(labels, input_name)  # of both sides together, so that they are one type
+    return Codes.of_pairs(labels.reshape(array.shape), input_name, check, NO_PERSON)
 
 
 # ----------------------------------------------------------------- contradictory and repeated pairs
@@ -325,8 +356,8 @@ _EXAMPLES = 3
 #: The least share of pairs that counts as nearly all.
 MOSTLY = 0.9
 
-# Two scores of a pair are equal but for rounding if they differ by at most this share of the
-# largest score of the list.
+# A system that computes a-b and b-a in float32 may give two scores. They are equal but for rounding
+# if they differ by at most this share of the largest score of the list.
 _ROUNDING = 1e-5
 
 #: A function that names the places of pairs: ``line 3``, ``lines 3 and 9``.
@@ -377,17 +408,22 @@ class ListRules:
         return cls(keep_words, unordered, shared)
 
 
-def _listed_again(keys: np.ndarray) -> np.ndarray:
-    """Return the rows of lines with equal keys, int64 (2, k): the first one, and each later one."""
+def _repetitions(keys: np.ndarray) -> np.ndarray:
+    """Return the lines that repeat a key, int64 (2, k): its first line, and the line itself.
+
+    Keys 7, 5, 7, 7 have the repetitions (0, 2) and (0, 3).
+    """
     ordered = np.sort(keys)  # several times faster than argsort
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     del ordered
     if not len(repeated):
         return np.zeros((2, 0), dtype=np.int64)
-    if 8 * len(repeated) < len(keys):  # few: looking them up is faster than to sort all rows
+    # The lines with repeated keys, sorted by key. If these are few, looking them up is faster than
+    # to sort all lines.
+    if 8 * len(repeated) < len(keys):
         place = np.minimum(repeated.searchsorted(keys), len(repeated) - 1)
-        rows = np.flatnonzero(repeated[place] == keys)
-        order = rows[np.argsort(keys[rows], kind="stable")]
+        lines = np.flatnonzero(repeated[place] == keys)
+        order = lines[np.argsort(keys[lines], kind="stable")]
     else:
         order = np.argsort(keys, kind="stable")
     keys = keys[order]
@@ -398,82 +434,64 @@ def _listed_again(keys: np.ndarray) -> np.ndarray:
 
 def _attempts_of_templates(
     pairs: PairList, rules: ListRules, describe_rows: DescribeRows
-) -> tuple[np.ndarray | None, list[Message]]:
-    """Return which pairs of named templates are attempts (None: all), and notes on the others."""
+) -> tuple[np.ndarray, list[Message]]:
+    """Return which pairs of named templates are attempts, bool (p,), and notes on the others."""
     names, values, genuine = pairs.templates, pairs.values, pairs.genuine
     assert names is not None
+    is_attempt = np.ones(len(genuine), dtype=bool)
 
-    def described(lines: np.ndarray, scores: bool = False) -> tuple[str, str]:
-        """Return how many pairs have lines (2, k) that are listed again, and some of the lines."""
-        first_rows, line = np.unique(lines[0], return_index=True)
-        examples = []
-        for row, later in zip(first_rows[:_EXAMPLES], lines[1, line[:_EXAMPLES]], strict=True):
-            text = describe_rows([int(row), int(later)])
-            if scores:
-                text += f": {float(values[row])!r} and {float(values[later])!r}"
-            name, other_name = names.values[names.gallery[row]], names.values[names.probe[row]]
-            examples.append(f"{name!r} and {other_name!r} ({text})")
-        number = len(first_rows)
-        ending = " and others" if number > len(examples) else ""
-        are = "is" if number == 1 else "are"
-        return f"{counted(number, 'pairs')} {are}", f"{', '.join(examples)}{ending}"
-
-    # The keys of pairs are both names in any order, and the same with their order.
+    # The lines that repeat a pair of templates in any order, and those in the same order.
     low, high = np.minimum(names.gallery, names.probe), np.maximum(names.gallery, names.probe)
     keys = low.astype(np.int64) * len(names.values) + high
-    same_templates = _listed_again(keys)
-    same_order = same_templates
-    if same_templates.size:
-        same_order = _listed_again(2 * keys + (names.gallery > names.probe))
-    distinct = len(keys) - same_templates.shape[1]
-    in_both_orders = same_templates.shape[1] - same_order.shape[1]
-    is_kept = np.ones(len(genuine), dtype=bool)
-    repeated = merged = rounded = 0  # lines that are left out, and merged ones with rounding
-    if same_templates.size:
-        first, later = same_templates
-        contradictory = same_templates[:, genuine[later] != genuine[first]]
-        if contradictory.size:
-            number_are, examples = described(contradictory)
-            raise DataError(
-                f"{number_are} both genuine and impostor: {examples}; give each pair of templates "
-                "one class"
-            )
-        different = [same_templates[:, :0]]  # lines of the same templates with other scores
-        if "repeated" not in rules.keep:
-            lines = first, later = same_order
-            is_kept[later] = False
-            repeated = len(later)
-            have_failed = np.isnan(values[first]) & np.isnan(values[later])
-            different.append(lines[:, (values[first] != values[later]) & ~have_failed])
-        if rules.unordered:  # pairs that are listed in the other order are the same attempt
-            lines = same_templates[:, is_kept[same_templates[1]]]
-            score, later_score = values[lines].astype(np.float64)
-            with np.errstate(invalid="ignore"):
-                gap = np.where(score == later_score, 0.0, np.abs(score - later_score))
-            gap[np.isnan(score) & np.isnan(later_score)] = 0.0
-            largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
-            is_different = ~(gap <= _ROUNDING * float(largest))
-            different.append(lines[:, is_different])
-            rounded = int((gap[~is_different] > 0).sum())
-            # The line with its names in natural order is kept.
-            place = natural_places(names.values)
-            first, later = lines
-            is_descending = place[names.gallery[first]] > place[names.probe[first]]
-            is_kept[np.where(is_descending, first, later)] = False
-            merged = len(first)
-        all_different = np.concatenate(different, axis=1)
-        if all_different.size:
-            number_are, examples = described(all_different, scores=True)
-            advice = 'give `keep="repeated"` if these are separate attempts'
-            if rules.unordered:
-                advice = "leave out `unordered`, so that a-b and b-a are two attempts"
-            raise DataError(
-                f"{number_are} listed more than once with different scores: {examples}; list each "
-                f"pair once, or {advice}. Where the names are those of subjects, call their "
-                "columns subject_a and subject_b in a first line"
-            )
-    itself = np.flatnonzero((names.gallery == names.probe) & is_kept)
-    impostors = itself[~genuine[itself]].tolist()
+    same_pair = _repetitions(keys)
+    same_order = same_pair
+    if same_pair.size:
+        same_order = _repetitions(2 * keys + (names.gallery > names.probe))
+
+    # All lines of a pair have one class.
+    first, line = same_pair
+    contradictory = same_pair[:, genuine[line] != genuine[first]]
+    if contradictory.size:
+        problem = _repetitions_in_words(
+            pairs, contradictory, "both genuine and impostor", describe_rows
+        )
+        raise DataError(f"{problem}; give each pair of templates one class")
+
+    # They have one score as well, unless they are attempts of their own. Only the first line
+    # counts.
+    advice = 'give `keep="repeated"` if these are separate attempts'
+    repeated = merged = rounded = 0  # lines that are left out, and those with rounded scores
+    contradictory = same_pair[:, :0]
+    if "repeated" not in rules.keep:
+        first, line = same_order
+        is_attempt[line] = False
+        repeated = len(line)
+        have_failed = np.isnan(values[first]) & np.isnan(values[line])
+        contradictory = same_order[:, (values[first] != values[line]) & ~have_failed]
+    if rules.unordered:
+        advice = "leave out `unordered`, so that a-b and b-a are two attempts"
+        if same_pair.size:
+            other_order = same_pair[:, is_attempt[same_pair[1]]]  # a line for each pair
+            is_equal, rounded = _have_equal_scores(values, other_order)
+            contradictory = np.append(contradictory, other_order[:, ~is_equal], axis=1)
+            is_attempt[_in_unnatural_order(names, other_order)] = False
+            merged = other_order.shape[1]
+    if contradictory.size:
+        problem = _repetitions_in_words(
+            pairs,
+            contradictory,
+            "listed more than once with different scores",
+            describe_rows,
+            with_scores=True,
+        )
+        raise DataError(
+            f"{problem}; list each pair once, or {advice}. Where the names are those of subjects, "
+            "call their columns subject_a and subject_b in a first line"
+        )
+
+    # A comparison of a template with itself is genuine, but no attempt unless it is kept.
+    with_itself = np.flatnonzero((names.gallery == names.probe) & is_attempt)
+    impostors = with_itself[~genuine[with_itself]].tolist()
     if impostors:
         compare = "compares" if len(impostors) == 1 else "compare"
         raise DataError(
@@ -482,8 +500,8 @@ def _attempts_of_templates(
             "or give each template its own name"
         )
     keeps_self = "self" in rules.keep
-    is_kept[itself] = keeps_self
-    if not is_kept.any():
+    is_attempt[with_itself] = keeps_self
+    if not is_attempt.any():
         raise DataError(
             "every pair compares a template with itself, which is not an attempt; give "
             '`keep="self"` to count such pairs'
@@ -493,10 +511,9 @@ def _attempts_of_templates(
     if repeated:
         option = '; `keep="repeated"` counts each line'
         notes.append(Message("repeated-pairs", pairs=repeated, how="", option=option))
-    if len(itself) and not keeps_self:
-        about = {"comparisons": len(itself), "option": '`keep="self"`'}
+    if len(with_itself) and not keeps_self:
+        about = {"comparisons": len(with_itself), "option": '`keep="self"`'}
         notes.append(Message("self-comparisons-left-out", **about))
-    distinct -= len(np.unique(names.gallery[itself]))
     if merged:
         how = " in the other order"
         if rounded:
@@ -504,12 +521,60 @@ def _attempts_of_templates(
         notes.append(Message("repeated-pairs", pairs=merged, how=how, option=""))
     # In a list that was drawn by chance, some pairs are listed in both orders; a note is due where
     # nearly all pairs are.
-    elif not rules.unordered and MOSTLY * distinct <= in_both_orders < distinct:
+    distinct = len(keys) - same_pair.shape[1] - len(np.unique(names.gallery[with_itself]))
+    in_both_orders = same_pair.shape[1] - same_order.shape[1]
+    if not rules.unordered and MOSTLY * distinct <= in_both_orders < distinct:
         numbers = {"one_order": distinct - in_both_orders, "pairs": distinct}
         consequence = ", the others in both, as two attempts each"
         about = {"consequence": consequence, "option": "`unordered=True`"}
         notes.append(Message("pairs-in-one-order", **numbers, **about))
-    return (None if is_kept.all() else is_kept), notes
+    return is_attempt, notes
+
+
+def _have_equal_scores(values: np.ndarray, lines: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return where two lines, (2, k), have one score but for rounding; and how many are rounded."""
+    score, other_score = values[lines].astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        gap = np.where(score == other_score, 0.0, np.abs(score - other_score))  # inf - inf is NaN
+    gap[np.isnan(score) & np.isnan(other_score)] = 0.0
+    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    is_equal = gap <= _ROUNDING * largest
+    return is_equal, int(np.count_nonzero(gap[is_equal] > 0))
+
+
+def _in_unnatural_order(names: Codes, lines: np.ndarray) -> np.ndarray:
+    """Return the line of a-b and b-a, (2, k), in which the names are not in natural order.
+
+    So the line that is kept does not depend on the order of the list.
+    """
+    first, line = lines
+    place = natural_places(names.values)
+    is_descending = place[names.gallery[first]] > place[names.probe[first]]
+    return np.where(is_descending, first, line)
+
+
+def _repetitions_in_words(
+    pairs: PairList,
+    lines: np.ndarray,
+    problem: str,
+    describe_rows: DescribeRows,
+    with_scores: bool = False,
+) -> str:
+    """Return how many pairs have repetitions (2, k) with a problem, and some of their lines."""
+    names = pairs.templates
+    assert names is not None
+    first_lines, place = np.unique(lines[0], return_index=True)
+    examples = []
+    for first, line in lines[:, place[:_EXAMPLES]].T.tolist():
+        text = describe_rows([first, line])
+        if with_scores:
+            text += f": {float(pairs.values[first])!r} and {float(pairs.values[line])!r}"
+        name, other_name = names.values[names.gallery[first]], names.values[names.probe[first]]
+        examples.append(f"{name!r} and {other_name!r} ({text})")
+    number = len(first_lines)
+    are = "is" if number == 1 else "are"
+    ending = " and others" if number > len(examples) else ""
+    return f"{counted(number, 'pairs')} {are} {problem}: {', '.join(examples)}{ending}"
 
 
 def require_classes(
