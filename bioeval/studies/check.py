@@ -1,7 +1,14 @@
 """Checks of data before they are evaluated: labels, copies, failures, and the kind of scores.
 
-Labels and metadata are checked without a score. The checks of scores count the attempts at the ends
-of the range, and look for values that stand for a failed comparison in a sample of rows.
+A check looks at one aspect of the data and returns one finding::
+
+    Finding("samples", "ok", "40 subjects with 4 templates each")
+    Finding("zero-distance", "warning", Message("copies-of-two", ...), count=3)
+
+Labels, names and people are checked without a score. The checks of scores count the attempts at the
+ends of the range in one pass, and look for values that stand for a failed comparison in a sample of
+rows. :func:`check_data` is followed by the result, these two sorts of checks, and the values that
+stand for failures.
 """
 
 from __future__ import annotations
@@ -19,6 +26,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import DataError, Message, backquoted
 from bioeval.base.kinds import Kind
 from bioeval.base.progress import rows_reported
+from bioeval.counting.operating_points import Attempts
 from bioeval.counting.threshold_rules import PointsWanted, Rule
 from bioeval.counting.thresholds import check_targets
 from bioeval.counting.verification import verify
@@ -90,6 +98,9 @@ _LEAST_DISTINCT = 16
 # copy's is not known.
 _ROUNDING = 1e-6
 
+# All finite distances are up to this one.
+_LARGEST = float(np.finfo(np.float64).max)
+
 
 def check_data(
     scores: Scores,
@@ -157,50 +168,48 @@ def check_data(
     else:
         scores = compared(scores, card)
     # Cards of re-identification have left out junk and cameras already.
-    convention = card.reid is not None or card.gom is not None
+    is_reid = card.reid is not None or card.gom is not None
     if far_targets is None:
-        far_targets = () if convention else card.report.far_targets
+        far_targets = () if is_reid else card.report.far_targets
     targets = check_targets(far_targets).tolist()
 
     findings: list[Finding] = []
     with rows_reported():
-        of_scores: list[Finding] = []
-        impostors = None
+        findings_on_scores: list[Finding] = []
+        impostors: int | None = None  # number of impostor comparisons, if it is known
+        copies: Copies | None = None
         if read_scores:
-            of_scores, impostors = _of_scores(scores)
-        copies = find_copies(scores) if read_scores else None
-        # The findings that need no score.
-        is_list, has_people = scores.layout == "pairs", knows_people(scores)
-        if is_list:
-            genuine, impostors = int(scores.genuine.sum()), int((~scores.genuine).sum())
-            if genuine and impostors:
-                text = "{genuine:count genuine pairs}, {impostor:count impostor pairs}"
-                findings.append(
-                    Finding("samples", "ok", say(text, genuine=genuine, impostor=impostors))
-                )
-            else:
-                message = without_attempts("impostor" if genuine else "genuine")
-                findings.append(Finding("samples", "error", message, scores.shape[0]))
+            findings_on_scores, impostors = _of_scores(scores)
+            copies = find_copies(scores)
+
+        # The findings that need no score; what is said of people needs their labels.
+        has_people = knows_people(scores)
+        if scores.layout == "pairs":
+            impostors = int(np.count_nonzero(~scores.genuine))
+            findings.append(_samples_of_list(scores))
+            if has_people:
+                findings.append(_doubtful_labels(scores))
+            findings.append(_compared(scores, is_reid))
         elif has_people:
             findings.append(_samples(scores))
             findings.append(_layout(scores, copies))
-        if has_people and (is_list or not convention):
-            findings.append(_doubtful_labels(scores))
-        if has_people and not is_list:
+            if not is_reid:
+                findings.append(_doubtful_labels(scores))
             findings.append(_names(scores))
+            findings.append(_compared(scores, is_reid))
             if impostors is None:
-                impostors = comparisons(scores)[1] // (1 + (scores.layout == "all-against-all"))
-        if is_list or has_people:
-            findings.append(_compared(scores, convention))
+                _, impostors = comparisons(scores)
+                if scores.layout == "all-against-all":  # each pair of templates once
+                    impostors //= 2
         if scores.remarks:
             notes = list(scores.remarks)
-            findings.append(
-                Finding("list", "note", Message("notes-of-list", notes=notes), len(notes))
-            )
+            message = Message("notes-of-list", notes=notes)
+            findings.append(Finding("list", "note", message, len(notes)))
         if impostors is not None:
             findings.append(_people(scores, impostors, targets))
-        findings += of_scores
-        if read_scores and not is_list:
+
+        findings += findings_on_scores
+        if read_scores and scores.layout != "pairs":
             findings.append(_complete(scores, card, claims))
     return DataCheck(
         data=sides_in_words(about_attrs(Provenance.from_scores(scores), "", "", ())),
@@ -297,9 +306,8 @@ class DataCheck(Shown):
     fingerprint: str
 
     def _section(self) -> Section:
-        facts_found: list[Text] = []
-        for name in ("samples", "kind"):
-            facts_found += [x.found for x in self.with_severity("ok") if x.check == name][:1]
+        passed = {finding.check: finding.found for finding in self.with_severity("ok")}
+        facts_found = [passed[check] for check in ("samples", "kind") if check in passed]
         facts = Facts(
             (
                 data_fact([self.system], self.data),
@@ -317,8 +325,8 @@ class DataCheck(Shown):
             if finding.places:
                 lines.append(say("where: {places}", places=finding.places))
             rows += [(finding.severity, finding.check, line) for line in lines]
-        if passed_checks := self.with_severity("ok"):
-            names = Enumeration([Label(finding.check) for finding in passed_checks], "")
+        if passed:
+            names = Enumeration([Label(check) for check in passed], "")
             rows.append(("ok", "", names))
         columns = (Column("severity"), Column("check"), Column("finding"))
         table = Table("lines", columns, rows, names=3)
@@ -401,6 +409,16 @@ def _listed(places: Iterable[Text | int]) -> Text:
 # ------------------------------------------------------------- labels, names and numbers of people
 
 
+def _samples_of_list(scores: Scores) -> Finding:
+    genuine = int(np.count_nonzero(scores.genuine))
+    impostor = len(scores.genuine) - genuine
+    if not genuine or not impostor:
+        message = without_attempts("impostor" if genuine else "genuine")
+        return Finding("samples", "error", message, scores.shape[0])
+    text = "{genuine:count genuine pairs}, {impostor:count impostor pairs}"
+    return Finding("samples", "ok", say(text, genuine=genuine, impostor=impostor))
+
+
 def _samples(scores: Scores) -> Finding:
     codes = scores.codes
     genuine, impostor = comparisons(scores)
@@ -480,16 +498,24 @@ def _doubtful_labels(scores: Scores) -> Finding:
 
 
 def _names(scores: Scores) -> Finding:
-    def is_text(column: np.ndarray) -> bool:
-        return column.dtype.kind == "U" or all(isinstance(x, str) for x in column.tolist())
+    repeated = _names_twice_on_a_side(scores)
+    if repeated is not None:
+        return repeated
+    # If no template is known to be on both sides, those with one name are compared.
+    if not np.isin(scores.probe_ids, scores.gallery_ids).any():
+        on_both_sides = _names_on_both_sides(scores)
+        if on_both_sides is not None:
+            return on_both_sides
+    return _passed("names")
 
-    # A name twice on one side.
+
+def _names_twice_on_a_side(scores: Scores) -> Finding | None:
     sides = [("row", scores.probe_meta)]
     if scores.gallery_meta is not scores.probe_meta:
         sides.append(("column", scores.gallery_meta))
     for line, meta in sides:
         for column in _NAMES:
-            if column not in meta or not is_text(meta[column]):
+            if column not in meta or not _holds_texts(meta[column]):
                 continue
             places_of_name = defaultdict[str, list[int]](list)
             for place, name in enumerate(map(str, meta[column].tolist())):
@@ -500,34 +526,41 @@ def _names(scores: Scores) -> Finding:
                     say("{name:name} ({side}s {rows})", name=repr(name), side=line, rows=_listed(x))
                     for name, x in repeated.items()
                 )
-                about = {"values": len(repeated), "column": column, "how": "repeated"}
-                copies = sum(len(x) - 1 for x in repeated.values())
-                return Finding(
-                    "names", "warning", Message("names-repeated", **about), copies, where
-                )
+                number = len(repeated)
+                message = Message("names-repeated", values=number, column=column, how="repeated")
+                copies = sum(len(places) - 1 for places in repeated.values())
+                return Finding("names", "warning", message, copies, where)
+    return None
 
-    # A name on both sides, though all templates are compared.
-    if np.isin(scores.probe_ids, scores.gallery_ids).any():
-        return _passed("names")
+
+def _names_on_both_sides(scores: Scores) -> Finding | None:
+    """Return the finding on names on both sides, by the first column of names of both sides."""
     for column in _NAMES:
-        if column in scores.probe_meta and column in scores.gallery_meta:
-            probe, gallery = scores.probe_meta[column], scores.gallery_meta[column]
-            if not (is_text(probe) and is_text(gallery)):
-                continue
-            if shared := sorted({*map(str, probe)} & {*map(str, gallery)}):
-                where = _listed(Label(repr(name)) for name in shared)
-                how = "on both sides, and compared"
-                message = Message("names-repeated", values=len(shared), column=column, how=how)
-                return Finding("names", "warning", message, len(shared), where)
-            break
-    return _passed("names")
+        if column not in scores.probe_meta or column not in scores.gallery_meta:
+            continue
+        probe, gallery = scores.probe_meta[column], scores.gallery_meta[column]
+        if not _holds_texts(probe) or not _holds_texts(gallery):
+            continue
+        shared = sorted({*map(str, probe)} & {*map(str, gallery)})
+        if not shared:
+            return None
+        where = _listed(Label(repr(name)) for name in shared)
+        how = "on both sides, and compared"
+        message = Message("names-repeated", values=len(shared), column=column, how=how)
+        return Finding("names", "warning", message, len(shared), where)
+    return None
 
 
-def _compared(scores: Scores, convention: bool) -> Finding:
-    for note in [] if scores.layout == "pairs" else exclusion_notes(scores):
-        if note.code != "unknown-values":
-            return Finding("compared", "warning", note, scores.shape[0])
-    if not convention and counts_same(scores, "session"):
+def _holds_texts(column: np.ndarray) -> bool:
+    return column.dtype.kind == "U" or all(isinstance(x, str) for x in column.tolist())
+
+
+def _compared(scores: Scores, is_reid: bool) -> Finding:
+    if scores.layout != "pairs":
+        for note in exclusion_notes(scores):
+            if note.code != "unknown-values":
+                return Finding("compared", "warning", note, scores.shape[0])
+    if not is_reid and counts_same(scores, "session"):
         return Finding("compared", "note", pairs_of_same("session"), scores.shape[0])
     return _passed("compared")
 
@@ -556,89 +589,105 @@ def _of_scores(scores: Scores) -> tuple[list[Finding], int | None]:
     """
     codes_of_failures = sampled_codes(scores)
     failed = sum(scores.failures)
-    severity: Severity = "error" if scores.nan == "raise" else "note"
-    about = {"comparisons": failed, "treatment": _TREATMENT[scores.nan]}
-    failures = Finding("failed", severity, Message("comparisons-failed", **about), failed)
+    failures = _passed("failed")
+    if failed:
+        severity: Severity = "error" if scores.nan == "raise" else "note"
+        about = {"comparisons": failed, "treatment": _TREATMENT[scores.nan]}
+        failures = Finding("failed", severity, Message("comparisons-failed", **about), failed)
     if scores.kind == "order":
-        return [failures if failed else _passed("failed"), codes_of_failures], None
+        return [failures, codes_of_failures], None
 
-    # Failures without a policy have a finding of their own. Attempts are counted below, at and
-    # above the distance of a copy, and at the ends.
+    # Count the attempts around the score of a copy, and at the ends. Failures without a policy
+    # have the finding above.
     without_failures = scores.replace(nan="exclude") if scores.nan == "raise" else scores
-    of_copy, rounding = -1.0, _ROUNDING
-    if scores.kind == "distance":
-        sample = sampled(without_failures)
-        usual = 0.0
-        if sample is not None and len(sample.impostor):
-            usual = abs(float(np.median(sample.impostor)))
-        of_copy, rounding = 0.0, _ROUNDING * usual if math.isfinite(usual) else 0.0
-    below_copy, copy = np.nextafter(of_copy - rounding, -np.inf), of_copy + rounding
-    largest = float(np.finfo(np.float64).max)
-    wanted = PointsWanted.of_rule(Rule.parse("eer"))
-    wanted = replace(wanted, thresholds=np.array([-np.inf, below_copy, copy, largest]))
+    below_copy, copy = _distances_around_copies(without_failures)
+    wanted = replace(
+        PointsWanted.of_rule(Rule.parse("eer")),
+        thresholds=np.array([-np.inf, below_copy, copy, _LARGEST]),
+    )
     try:
         attempts = verify(without_failures, wanted=wanted).attempts
     except DataError as error:  # whole numbers may not be exact in float64, for example
         kind = Finding("kind", "error", Message("scores-not-counted", why=str(error)))
-        passed = failures if failed else _passed("failed")
-        return [passed, codes_of_failures, _passed("zero-distance"), kind], None
-    genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
-    each_twice = 1 + is_symmetric(scores)
-
-    def accepted(threshold: float) -> np.ndarray:
-        """Return the numbers of genuine and of impostor attempts up to a distance."""
-        false_accepts, false_rejects = attempts.errors_at(threshold)
-        return np.array([genuine - false_rejects, false_accepts])
-
+        return [failures, codes_of_failures, _passed("zero-distance"), kind], None
     if not failed:
-        failures = _passed("failed")
-        nearest = int(accepted(-np.inf).sum())
-        farthest = genuine + impostor - int(accepted(largest).sum())
-        for infinite, ends, severity in (
-            (nearest, "every", "warning"),
-            (farthest, "no", "note"),
-        ):
-            if infinite:
-                about = {"scores": infinite, "accepted": ends, "first": ""}
-                failures = Finding(
-                    "failed", severity, Message("infinite-scores", **about), infinite
-                )
-                break
-
-    # Copies under two labels, or under one; nothing is known of similarities above 1.
-    below = accepted(below_copy)
-    copies = (accepted(copy) - below) // each_twice
+        failures = _infinite_scores(attempts)
+    directions = 2 if is_symmetric(scores) else 1
+    below = _numbers_upto(attempts, below_copy)
     zero_distance = _passed("zero-distance")
-    if copies.any() and not (scores.kind == "similarity" and below.any()):
-        under_two = bool(copies[1])
-        number = int(copies[int(under_two)])
-        code, noun = ("copies-of-two", "impostor") if under_two else ("copies-of-one", "genuine")
-        at = "distance 0" if scores.kind == "distance" else "similarity 1"
-        message = Message(code, copies={f"{noun} pairs": number}, at=f"at {at}")
-        zero_distance = Finding(
-            "zero-distance", "warning" if under_two else "note", message, number
-        )
+    if scores.kind == "distance" or not below.any():  # nothing is known of similarities above 1
+        genuine, impostor = (_numbers_upto(attempts, copy) - below) // directions
+        zero_distance = _copies_by_score(int(genuine), int(impostor), scores.kind)
+    findings = [failures, codes_of_failures, zero_distance, _kind(scores, attempts)]
+    return findings, attempts.impostor_attempts // directions
 
-    if not genuine or not impostor:
-        kind = Finding("kind", "ok", "not checked without both classes")
+
+def _distances_around_copies(scores: Scores) -> tuple[float, float]:
+    """Return the largest distance below the score of a copy, and the largest that may be of one."""
+    if scores.kind == "similarity":
+        of_copy, rounding = -1.0, _ROUNDING
     else:
-        severity, doubt = judge_kind(scores)
-        eer = float(attempts.points.equal_error().eer[0])
-        found = doubt or say("EER {eer:rate} over all attempts", eer=eer)
-        count = genuine + impostor if severity == "error" else 0
-        kind = Finding("kind", severity, found, count)
-    return [failures, codes_of_failures, zero_distance, kind], impostor // each_twice
+        of_copy, rounding = 0.0, 0.0
+        sample = sampled(scores)
+        if sample is not None and len(sample.impostor):
+            usual = abs(float(np.median(sample.impostor)))
+            rounding = _ROUNDING * usual if math.isfinite(usual) else 0.0
+    return np.nextafter(of_copy - rounding, -np.inf), of_copy + rounding
+
+
+def _numbers_upto(attempts: Attempts, distance: float) -> np.ndarray:
+    """Return the numbers of genuine and of impostor attempts up to a distance, int64 (2,)."""
+    accepted_impostors, rejected_genuine = attempts.errors_at(distance)
+    return np.array([attempts.genuine_attempts - rejected_genuine, accepted_impostors])
+
+
+def _infinite_scores(attempts: Attempts) -> Finding:
+    nearest = int(_numbers_upto(attempts, -np.inf).sum())
+    if nearest:
+        message = Message("infinite-scores", scores=nearest, accepted="every", first="")
+        return Finding("failed", "warning", message, nearest)
+    finite = int(_numbers_upto(attempts, _LARGEST).sum())
+    farthest = attempts.genuine_attempts + attempts.impostor_attempts - finite
+    if farthest:
+        message = Message("infinite-scores", scores=farthest, accepted="no", first="")
+        return Finding("failed", "note", message, farthest)
+    return _passed("failed")
+
+
+def _copies_by_score(genuine: int, impostor: int, kind: Kind) -> Finding:
+    """Return the finding on copies under two labels, or else under one, by their scores."""
+    at = "at distance 0" if kind == "distance" else "at similarity 1"
+    if impostor:
+        message = Message("copies-of-two", copies={"impostor pairs": impostor}, at=at)
+        return Finding("zero-distance", "warning", message, impostor)
+    if genuine:
+        message = Message("copies-of-one", copies={"genuine pairs": genuine}, at=at)
+        return Finding("zero-distance", "note", message, genuine)
+    return _passed("zero-distance")
+
+
+def _kind(scores: Scores, attempts: Attempts) -> Finding:
+    genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
+    if not genuine or not impostor:
+        return Finding("kind", "ok", "not checked without both classes")
+    severity, doubt = judge_kind(scores)
+    eer = float(attempts.points.equal_error().eer[0])
+    found = doubt or say("EER {eer:rate} over all attempts", eer=eer)
+    return Finding("kind", severity, found, genuine + impostor if severity == "error" else 0)
 
 
 def _complete(scores: Scores, card: Protocol, claims: Scores | None) -> Finding:
     claims = scores if claims is None else claims
     if claims.claims:
         genuine, impostor = number_of_claims(claims, claims._incomplete)
-        note = Message("transactions-incomplete", genuine=genuine, impostor=impostor)
         number = genuine + impostor
-        return Finding("complete", "note", note, number) if number else _passed("complete")
+        if not number:
+            return _passed("complete")
+        message = Message("transactions-incomplete", genuine=genuine, impostor=impostor)
+        return Finding("complete", "note", message, number)
     lists = scores.completeness
-    if lists.incomplete and not {"open_set", "closed_set", "reid", "gom"}.isdisjoint(card.tasks):
+    ranks_gallery = not {"open_set", "closed_set", "reid", "gom"}.isdisjoint(card.tasks)
+    if lists.incomplete and ranks_gallery:
         return Finding("complete", "note", lists.messages()[0], lists.incomplete)
     return _passed("complete")
 
@@ -651,12 +700,14 @@ def _end_value(scores: np.ndarray, kind: Kind, *, accepted: bool) -> tuple[float
 
     Beside it, how it differs from the other values, in words.
     """
-    # With this sign, the end is the largest value.
-    sign = -1.0 if accepted != (kind == "similarity") else 1.0
+    # With this sign, the end is the largest value: small distances are accepted, and large
+    # similarities.
+    sign = 1.0 if accepted == (kind == "similarity") else -1.0
     values, counts = np.unique(sign * scores, return_counts=True)
+    # If most scores share the value, it is a usual score.
     if len(values) < 2 or counts[-1] < _LEAST_SHARED or 2 * counts[-1] >= counts.sum():
         return None
-    value = float(0.0 + sign * values[-1])
+    value = float(0.0 + sign * values[-1])  # 0.0 in place of -0.0
     # Distances are not below 0, and few similarities are.
     if sign < 0 and values[-1] > 0 >= values[-2]:
         return value, "the only value below 0"
