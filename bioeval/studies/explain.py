@@ -8,12 +8,16 @@ Of a row of comparisons in order of distance, with the threshold ``t``::
     closed set     the nearest mate, at rank k, adds to CMS(k) and to all later ranks
 
 Where templates of a subject are fused, each subject is one comparison of the row.
+
+:func:`explain` reads the row, makes its lists (of templates, and of subjects by their fused
+scores), and asks for each task what the row adds to its counters. These steps follow in this order,
+and last the result.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -64,16 +68,24 @@ from bioeval.tasks.verification_task import chosen_threshold
 _TASKS = {
     "verification/single": ("Verification, single-template", "verification"),
     "verification/multi": ("Verification, multi-template", "verification"),
-    **{f"verification/{x}": (f"Verification, {x}", "verification") for x in ("visits", "claims")},
+    "verification/visits": ("Verification, visits", "verification"),
+    "verification/claims": ("Verification, claims", "verification"),
     "open_set": ("Open-set identification", "open set"),
     "closed_set": ("Closed-set identification", "closed set"),
 }
 
 #: The counters with their symbols, in the order in which they are listed.
 _SYMBOLS = {
-    **{"genuine_attempts": "TG", "ga": "GA", "di": "DI(t, {rank})", "fr": "FR"},
-    **{"impostor_attempts": "TI", "fa": "FA", "gr": "GR"},
-    **{"attempts": "TA", "cms_count": "{cms}({rank})", "skipped": "skipped"},
+    "genuine_attempts": "TG",
+    "ga": "GA",
+    "di": "DI(t, {rank})",
+    "fr": "FR",
+    "impostor_attempts": "TI",
+    "fa": "FA",
+    "gr": "GR",
+    "attempts": "TA",
+    "cms_count": "{cms}({rank})",
+    "skipped": "skipped",
 }
 
 _LEGEND = (
@@ -90,6 +102,9 @@ _LONGEST, _FIRST, _MOST_GENUINE = 16, 6, 10
 
 #: What a row adds to each counter of a task; counters at ranks are a mapping by rank.
 Counts = dict[str, Any]
+
+#: What comparisons add to the counters of a task, by their places in the list, from 0.
+CountsByPlace = dict[int, Counts]
 
 
 def explain(
@@ -157,79 +172,68 @@ def explain(
             "out"
         )
     # Within one row, an order is a distance.
-    given = scores.replace(kind="distance") if is_order else scores
-    tasks = CardTasks(given, card, EvaluationOptions(), automatic=protocol == "auto")
+    original = scores.replace(kind="distance") if is_order else scores
+    tasks = CardTasks(original, card, EvaluationOptions(), automatic=protocol == "auto")
     if tasks.retrieval:
         raise ProtocolError(
             f"protocol {card.name} ranks a gallery for each query; the values of each: "
             f"be.evaluate(..., per_query=True), or bioeval run --protocol {card.name} --per-query"
         )
-    kept = tasks.scores  # without what the protocol leaves out
+    evaluated = tasks.scores  # without what the protocol leaves out
     verifying, searching = tasks.verifying, tasks.searching
-    if is_order:  # no threshold compares its rows
-        verifying, searching = {}, {x: y for x, y in searching.items() if x == "closed_set"}
-    limit, value, after = None, None, math.nan
-    source: Text = "none: the scores are only the order within each row"
-    if not is_order:
-        limit, value, after, source = _threshold(tasks, threshold)
+    if is_order:
+        # No threshold compares the rows of an order.
+        verifying = {}
+        searching = {node: task for node, task in searching.items() if node == "closed_set"}
+        used = _Threshold(source="none: the scores are only the order within each row")
+    else:
+        used = _threshold(tasks, threshold)
 
-    # The comparisons of the probe, and the lists of subjects of the same row.
-    name, compared = _compared(given, kept, probe)
+    # The comparisons of the probe, and the lists that the tasks need: of templates, or of subjects.
+    name, row = _compared(original, evaluated, probe)
     visit = ""
-    if (column := kept.visits_of) in kept.probe_meta:
-        visit = f"{column} {plain(kept.probe_meta[column][compared.row])}"
-    ties = [task.ties for task in searching.values() if task.gallery == "all"]
-    lists: dict[str, _Row] = {}
-
-    def listed(unit: str, fusion: str) -> _Row:
-        key = "templates" if unit == "template" else f"subjects, fusion {fusion}"
-        if key not in lists:
-            row = compared if unit == "template" else _by_subject(kept, compared, fusion)
-            # Comparisons from near to far, at equal distances as the ties say, then by column.
-            sign = {"pessimistic": 1, "optimistic": -1}.get((ties[0] if ties else "pessimistic"), 0)
-            row = row.taken(np.lexsort((row.column, sign * row.is_genuine, row.distance)))
-            accepted = None
-            if limit is not None:
-                accepted = is_accepted(row.distance, among_distances(kept, limit))
-            lists[key] = row._replace(accepted=accepted, adds=[{} for _ in row.column])
-        return lists[key]
-
-    # What each comparison adds to the counters of each task.
-    counts: dict[str, Counts | None] = {}
-    remarks: list[str] = []
+    column = evaluated.visits_of
+    if column in evaluated.probe_meta:
+        visit = f"{column} {plain(evaluated.probe_meta[column][row.row])}"
+    fusion_of_task: dict[str, str] = {}  # empty for templates
     for node, verification in verifying.items():
         use = verification.use
-        row = listed("template" if use.fused is None else "subject", use.fusion)
-        of_task = {"ga": 0, "fr": 0, "fa": 0, "gr": 0}
-        for k in np.flatnonzero(~np.isnan(row.distance)).tolist():
-            if row.accepted is not None:
-                outcomes = ("fr", "ga") if row.is_genuine[k] else ("gr", "fa")
-                counter = outcomes[int(row.accepted[k])]
-                row.adds[k][node] = {counter: 1}
-                of_task[counter] += 1
-        counts[node] = None if row.accepted is None else of_task
-    for node, task in searching.items():
-        if task.gallery == "single":
-            remarks.append(
-                f"{_TASKS[node][0]} is not explained: its counts are means over galleries of one "
-                "template per subject"
-            )
-            continue
-        row = listed(task.rank_unit, task.fusion)
+        fusion_of_task[node] = "" if use.fused is None else use.fusion
+    whole_gallery = {node: task for node, task in searching.items() if task.gallery == "all"}
+    for node, task in whole_gallery.items():
+        fusion_of_task[node] = "" if task.rank_unit == "template" else task.fusion
+    ties: Ties = next((task.ties for task in whole_gallery.values()), "pessimistic")
+    list_of_fusion: dict[str, _Row] = {}
+    for fusion in dict.fromkeys(fusion_of_task.values()):
+        compared = _by_subject(evaluated, row, fusion) if fusion else row
+        list_of_fusion[fusion] = _in_order(evaluated, compared, ties, used.distance)
+
+    # What the row adds to the counters of each task, and which of its comparisons does.
+    counts: dict[str, Counts | None] = {}
+    added: dict[str, CountsByPlace] = {}
+    for node in verifying:
+        counts[node], added[node] = _verification(list_of_fusion[fusion_of_task[node]])
+    for node, task in whole_gallery.items():
+        searched = list_of_fusion[fusion_of_task[node]]
         if isinstance(task, OpenSet):
-            enrolled = are_enrolled(kept)
-            role = role_of(kept.layout, task.impostors, bool(enrolled.all()))
-            is_enrolled = bool(enrolled[compared.row])
-            is_impostor = role == "both" or is_enrolled == (role == "leave-subject-out")
-            counts[node] = _open_set(row, task.ties, is_impostor)
-            continue
-        best, ranks = _mate(row, task.ties)
-        counts[node] = {"skipped": 1} if best is None else {"attempts": 1}
-        if best is not None and ranks:
-            row.adds[best][node] = {"cms_count": ranks}
-            counts[node] = {"attempts": 1, "cms_count": ranks}
+            is_impostor = _is_impostor(evaluated, task, row.row)
+            counts[node], added[node] = _open_set(searched, task.ties, is_impostor)
+        else:
+            counts[node], added[node] = _closed_set(searched, task.ties)
+    lists: dict[str, tuple[Entry, ...]] = {}
+    for fusion, ordered in list_of_fusion.items():
+        of_list = {node: x for node, x in added.items() if fusion_of_task[node] == fusion}
+        lists[f"subjects, fusion {fusion}" if fusion else "templates"] = _entries(ordered, of_list)
+
+    remarks = [
+        f"{_TASKS[node][0]} is not explained: its counts are means over galleries of one "
+        "template per subject"
+        for node in searching
+        if node not in whole_gallery
+    ]
     if searching:
-        completeness = kept.completeness.of_probes(np.arange(kept.shape[0]) == compared.row)
+        is_probe = np.arange(evaluated.shape[0]) == row.row
+        completeness = evaluated.completeness.of_probes(is_probe)
         if completeness.incomplete:
             remarks.append(
                 f"The probe was compared with {int(completeness.compared[0]):,} of "
@@ -237,22 +241,325 @@ def explain(
                 "count these alone."
             )
     return Explanation(
-        probe=compared.row,
+        probe=row.row,
         name=name,
         visit=visit,
-        subject=compared.subject,
-        data=sides_in_words(about_attrs(Provenance.from_scores(kept), "", "", ())),
+        subject=row.subject,
+        data=sides_in_words(about_attrs(Provenance.from_scores(evaluated), "", "", ())),
         kind=scores.kind,
         protocol=card.name,
         system=scores.name or "",
-        threshold=value,
-        threshold_source=source,
-        threshold_next=after,
-        lists={key: row.entries() for key, row in lists.items()},
+        threshold=used.value,
+        threshold_source=used.source,
+        threshold_next=used.next,
+        lists=lists,
         counts=counts,
-        claims=kept.claims_title,
+        claims=evaluated.claims_title,
         remarks=tuple(remarks),
     )
+
+
+class _Threshold(NamedTuple):
+    """The threshold of an explanation, and where it comes from."""
+
+    source: Text
+    distance: float | None = None  # None without a threshold
+    value: float | None = None  # in the units of the scores
+    next: float = math.nan  # the nearest score that is not accepted
+
+
+def _threshold(tasks: CardTasks, threshold: Any) -> _Threshold:
+    """Return the threshold of the user, or of a rule on these data; none if it is not defined."""
+    scores = tasks.scores
+    rule = Rule.parse("eer" if threshold is None else threshold)
+    verifying = next(iter(tasks.verifying.values()), None)
+    if rule.name == "fixed":
+        chosen = ChosenThreshold(rule.as_distance(scores.kind).values[0], True)
+        value, following = chosen.in_units(scores.kind).values()
+        return _Threshold("as given", chosen.threshold, value, following)
+    if verifying is None:
+        if threshold is not None:
+            raise ProtocolError(
+                f"protocol {tasks.card.name} has no verification for a rule to choose on; give "
+                "`threshold` as a number"
+            )
+        return _Threshold("none: the protocol has no verification to choose it on; give a number")
+
+    use = verifying.use
+    try:
+        chosen = chosen_threshold(scores, rule, templates=use.templates, fusion=use.fusion)
+    except ProtocolError:
+        if threshold is not None:
+            raise
+        return _Threshold("none: there are no genuine, or no impostor attempts to choose it on")
+    if use.templates == "multi":
+        # The lists also show the scores of templates that were fused, which may lie between the
+        # threshold and the next fused score.
+        chosen = replace(chosen, next=math.nan)
+    source = say(
+        "where verification ({attempts}) has {rule}, on these data",
+        attempts=scores.claims_title or f"{use.templates}-template",
+        rule=rule_in_words(rule),
+    )
+    value, following = chosen.in_units(scores.kind).values()
+    return _Threshold(source, chosen.threshold, value, following)
+
+
+# The comparisons of a probe.
+
+
+class _Row(NamedTuple):
+    """The comparisons of one probe; the arrays have an item for each of them."""
+
+    row: int  # of the evaluated scores
+    subject: str  # of the probe, empty where it is not known
+    column: np.ndarray  # int: the gallery template
+    template: np.ndarray  # names
+    subjects: np.ndarray  # names
+    score: np.ndarray  # in the units of the scores
+    distance: np.ndarray  # float64, NaN where there is no attempt
+    is_genuine: np.ndarray  # bool
+    reason: np.ndarray  # text: why there is no attempt, or that it failed
+    accepted: np.ndarray | None = None  # bool; None without a threshold
+
+    def taken(self, order: np.ndarray) -> _Row:
+        """Return some of the comparisons, in this order."""
+        arrays = ("column", "template", "subjects", "score", "distance", "is_genuine", "reason")
+        return self._replace(**{name: getattr(self, name)[order] for name in arrays})
+
+
+def _compared(original: Scores, evaluated: Scores, probe: int | str) -> tuple[str, _Row]:
+    """Return the name of a probe, empty for none, and its comparisons.
+
+    `original` has all comparisons, and `evaluated` those that the protocol evaluates.
+    """
+    is_list = original.layout == "pairs"
+    names = in_words(original.probe_names, original.shape[0])
+    if is_list and original.pairs.unordered:
+        # Either template of a pair may be the probe, which is then brought to the second side.
+        name = probe
+        if not isinstance(probe, str) and probe in range(len(names)):
+            name = names[probe]
+        is_first = np.array(in_words(original.gallery_names, len(names))) == str(name)
+        evaluated = evaluated.with_pairs(evaluated.pairs.exchanged(is_first))
+        names = in_words(evaluated.probe_names, len(names))
+    position = _position_of(probe, names, repeats=is_list)
+    name = names[position] if names[position] != str(position) else ""
+    if is_list:
+        return name, _pairs_of(evaluated, position)
+    return name, _cells_of(original, evaluated, position)
+
+
+def _position_of(probe: int | str, names: list[str], *, repeats: bool) -> int:
+    """Return the position of a probe, which may be a name; names may repeat if `repeats`."""
+    if not isinstance(probe, str):
+        position = require_integer("probe", probe, low=0)
+    elif probe in names:
+        position = names.index(probe)
+        if not repeats and names.count(probe) > 1:
+            raise DataError(
+                f"`probe` is {received(probe)}, the name of {names.count(probe)} templates; give a "
+                "position"
+            )
+    else:
+        position = int(probe) if probe.isdecimal() else len(names)
+    if position >= len(names):
+        raise DataError(
+            f"`probe` is {received(probe)}; expected a position from 0 to {len(names) - 1}, or the "
+            f"name of a template, such as {names[0]!r}"
+        )
+    return position
+
+
+def _pairs_of(scores: Scores, position: int) -> _Row:
+    """Return the pairs of the probe of one pair; in a list without names, this pair alone."""
+    pairs = scores.pairs
+    places = np.array([position])
+    templates = places
+    if pairs.templates is not None:
+        places = np.flatnonzero(pairs.templates.probe == pairs.templates.probe[position])
+        templates = pairs.templates.objects()[places, 0]
+    subject, subjects = "", np.full(len(places), "")
+    if pairs.people is not None:
+        people = pairs.people.take(places)
+        subject = str(plain(people.values[people.probe[0]]))
+        subjects = people.objects()[:, 0]
+    score = scores.values[places]
+    return _Row(
+        row=position,
+        subject=subject,
+        column=places,
+        template=templates,
+        subjects=subjects,
+        score=score,
+        distance=pairs.distances(scores.kind, scores.nan)[places].astype(np.float64),
+        is_genuine=scores.genuine[places],
+        reason=np.where(np.isnan(score), _FAILED, ""),
+    )
+
+
+def _cells_of(original: Scores, evaluated: Scores, i: int) -> _Row:
+    """Return the cells of row `i` of a matrix, with the reason why a cell is left out."""
+    columns = np.arange(evaluated.shape[1])
+    block = read_rows(evaluated, slice(i, i + 1))
+    distance = np.full(len(columns), np.nan)
+    distance[block.candidates] = block.values[0]
+    is_genuine = np.zeros(len(columns), dtype=bool)
+    is_genuine[block.genuine()[1]] = True
+    is_itself = evaluated.probe_ids[i] == evaluated.gallery_ids
+    score = evaluated.cells.read(i, i + 1)[0]
+    was_masked, is_masked = (
+        x.cells.read_mask(i, i + 1)[0] == Mask.IGNORE if x.has_mask else np.False_
+        for x in (original, evaluated)
+    )
+    # The first that is true is the reason, of comparisons that are no attempts or that failed.
+    exclusions = " or ".join(x.in_words for x in evaluated.exclusions)
+    reasons = {
+        "the probe itself: a template is never compared with itself": is_itself,
+        "left out by the mask": was_masked,
+        f"excluded: {exclusions}": excluded(evaluated, np.full(len(columns), i), columns),
+        "left out by the protocol": is_masked,
+        _FAILED_CLAIM if evaluated.claims_title else _FAILED: np.isnan(score),
+    }
+    conditions = [np.broadcast_to(x, columns.shape) for x in reasons.values()]
+    subject, subjects = "", [""] * len(columns)
+    if knows_people(evaluated):
+        subject = str(evaluated.probe_labels[i])
+        subjects = [str(label) for label in evaluated.gallery_labels.tolist()]
+    return _Row(
+        row=i,
+        subject=subject,
+        column=columns,
+        template=np.array(in_words(evaluated.gallery_names, len(columns))),
+        subjects=np.array(subjects),
+        score=np.where(is_itself, np.nan, score) if is_itself.any() else score,
+        distance=distance,
+        is_genuine=is_genuine,
+        reason=np.select(conditions, [*reasons], ""),
+    )
+
+
+def _by_subject(scores: Scores, row: _Row, fusion: str) -> _Row:
+    """Return the comparisons with subjects, whose templates are fused."""
+    block = read_rows(scores, slice(row.row, row.row + 1))
+    fused = block.by_person(fusion).values[0]  # (subjects,)
+    gallery = scores.gallery_order
+    # The nearest template of each subject; NaN comes last in a sort.
+    order = np.lexsort((row.column[block.candidates], row.distance[block.candidates]))
+    subject = np.repeat(np.arange(len(fused)), np.diff(gallery.starts))
+    first = np.unique(subject[order], return_index=True)[1]
+    nearest = block.candidates[order[first]]
+    return row.taken(nearest)._replace(
+        score=to_user(fused, scores.kind) + 0.0,
+        distance=fused,
+        is_genuine=np.arange(len(fused)) == gallery.probe_group[row.row],
+        reason=np.where(np.isnan(fused), "no template of the subject is left", ""),
+    )
+
+
+def _in_order(scores: Scores, row: _Row, ties: Ties, threshold: float | None) -> _Row:
+    """Return comparisons from near to far, with those that a threshold, a distance, accepts.
+
+    At equal distances, genuine ones come last or first as the ties say, and then columns decide.
+    """
+    if ties == "pessimistic":
+        row = row.taken(np.lexsort((row.column, row.is_genuine, row.distance)))
+    elif ties == "optimistic":
+        row = row.taken(np.lexsort((row.column, ~row.is_genuine, row.distance)))
+    else:
+        row = row.taken(np.lexsort((row.column, row.distance)))
+    if threshold is None:
+        return row
+    return row._replace(accepted=is_accepted(row.distance, among_distances(scores, threshold)))
+
+
+# What a row adds to the counters of a task: in total, and by the place of the comparison in its
+# list. The total is None if it depends on a threshold and there is none.
+
+
+def _verification(row: _Row) -> tuple[Counts | None, CountsByPlace]:
+    if row.accepted is None:
+        return None, {}
+    counts = {"ga": 0, "fr": 0, "fa": 0, "gr": 0}
+    added: CountsByPlace = {}
+    for k in np.flatnonzero(~np.isnan(row.distance)).tolist():
+        if row.is_genuine[k]:
+            counter = "ga" if row.accepted[k] else "fr"
+        else:
+            counter = "fa" if row.accepted[k] else "gr"
+        added[k] = {counter: 1}
+        counts[counter] += 1
+    return counts, added
+
+
+def _is_impostor(scores: Scores, task: OpenSet, probe: int) -> bool:
+    """Return whether a probe is an impostor in open-set identification."""
+    enrolled = are_enrolled(scores)
+    role = role_of(scores.layout, task.impostors, bool(enrolled.all()))
+    if role == "both":
+        return True
+    return bool(enrolled[probe]) == (role == "leave-subject-out")
+
+
+def _open_set(row: _Row, ties: Ties, is_impostor: bool) -> tuple[Counts | None, CountsByPlace]:
+    counts: Counts = {}
+    added: CountsByPlace = {}
+    mate, ranks = _mate(row, ties)
+    others = np.flatnonzero(~np.isnan(row.distance) & ~row.is_genuine)
+    if row.accepted is None and (ranks or (is_impostor and len(others))):
+        return None, {}
+    if mate is not None:
+        of_mate: Counts = {}
+        missed: float = 1
+        if ranks and row.accepted is not None and row.accepted[mate]:
+            of_mate["di"] = ranks
+            missed = 1 - ranks.get(1, 0.0)
+        if missed > 0:
+            of_mate["fr"] = missed
+        added[mate] = of_mate
+        counts |= {"genuine_attempts": 1, **of_mate}
+    if is_impostor and len(others) and row.accepted is not None:
+        nearest = int(others[0])
+        added[nearest] = {"fa" if row.accepted[nearest] else "gr": 1}
+        counts |= {"impostor_attempts": 1, **added[nearest]}
+    return counts, added
+
+
+def _closed_set(row: _Row, ties: Ties) -> tuple[Counts, CountsByPlace]:
+    mate, ranks = _mate(row, ties)
+    if mate is None:
+        return {"skipped": 1}, {}
+    if not ranks:  # the mate failed, and has no rank
+        return {"attempts": 1}, {}
+    return {"attempts": 1, "cms_count": ranks}, {mate: {"cms_count": ranks}}
+
+
+def _mate(row: _Row, ties: Ties) -> tuple[int | None, dict[int, float]]:
+    """Return the place of the nearest mate, and its ranks with their weights; none if it failed.
+
+    There are several ranks only with expected ties, where the weight of a rank is its probability.
+    """
+    is_attempt = ~np.isnan(row.distance)
+    mates = np.flatnonzero(is_attempt & row.is_genuine)
+    if not len(mates):
+        return None, {}
+    best = int(mates[0])
+    nearest = row.distance[best]
+    if nearest == np.inf:  # it failed
+        return best, {}
+    others = is_attempt & ~row.is_genuine
+    tied = others & (row.distance == nearest)
+    _, ranks, weights = place_weights(
+        closer=np.array([np.count_nonzero(others & (row.distance < nearest))]),
+        tied=np.array([np.count_nonzero(tied)]),
+        before=np.array([np.count_nonzero(tied & (row.column < row.column[best]))]),
+        mates_tied=np.array([np.count_nonzero(row.distance[mates] == nearest)]),
+        ties=ties,
+    )
+    return best, dict(zip(ranks.tolist(), weights.tolist(), strict=True))
+
+
+# The result.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,229 +595,30 @@ class Entry:
     reason: str
 
 
-class _Row(NamedTuple):
-    """The comparisons of one probe; the arrays and lists have an item for each of them."""
-
-    row: int  # of the evaluated scores
-    subject: str  # of the probe, empty where it is not known
-    column: np.ndarray  # int: the gallery template
-    template: np.ndarray  # names
-    subjects: np.ndarray  # names
-    score: np.ndarray  # in the units of the scores
-    distance: np.ndarray  # float64, NaN where there is no attempt
-    is_genuine: np.ndarray  # bool
-    reason: np.ndarray  # text
-    accepted: np.ndarray | None = None  # bool; None without a threshold
-    adds: Sequence[dict[str, Counts]] = ()
-
-    def taken(self, order: np.ndarray) -> _Row:
-        """Return some of the comparisons, in this order."""
-        return _Row(self.row, self.subject, *(x[order] for x in self[2:9]))
-
-    def entries(self) -> tuple[Entry, ...]:
-        entries = []
-        for k, distance in enumerate(self.distance.tolist()):
-            is_attempt, score = not math.isnan(distance), self.score[k].item()
-            accepted = None
-            if is_attempt and self.accepted is not None:
-                accepted = bool(self.accepted[k])
-            entry = Entry(
-                place=k + 1 if is_attempt else None,
-                template=str(self.template[k]),
-                subject=str(self.subjects[k]),
-                score=None if math.isnan(score) else score,
-                role=("impostor", "genuine")[int(self.is_genuine[k])] if is_attempt else "left out",
-                accepted=accepted,
-                adds=self.adds[k],
-                reason=str(self.reason[k]),
-            )
-            entries.append(entry)
-        return tuple(entries)
-
-
-def _threshold(tasks: CardTasks, threshold: Any) -> tuple[float | None, float | None, float, Text]:
-    """Return a threshold as a distance, in units of the scores, with its next score and source."""
-    scores = tasks.scores
-    rule = Rule.parse("eer" if threshold is None else threshold)
-    source: Text = "as given"
-    verifying = next(iter(tasks.verifying.values()), None)
-    if rule.name == "fixed":
-        chosen = ChosenThreshold(rule.as_distance(scores.kind).values[0], True)
-    elif verifying is None:
-        if threshold is not None:
-            raise ProtocolError(
-                f"protocol {tasks.card.name} has no verification for a rule to choose on; give "
-                "`threshold` as a number"
-            )
-        source = "none: the protocol has no verification to choose it on; give a number"
-        return None, None, math.nan, source
-    else:
-        use = verifying.use
-        try:
-            chosen = chosen_threshold(scores, rule, templates=use.templates, fusion=use.fusion)
-        except ProtocolError:
-            if threshold is not None:
-                raise
-            source = "none: there are no genuine, or no impostor attempts to choose it on"
-            return None, None, math.nan, source
-        if use.templates == "multi":
-            # The lists also show the scores of templates that were fused, which may lie between the
-            # threshold and the next fused score.
-            chosen = replace(chosen, next=math.nan)
-        source = say(
-            "where verification ({attempts}) has {rule}, on these data",
-            attempts=scores.claims_title or f"{use.templates}-template",
-            rule=rule_in_words(rule),
+def _entries(row: _Row, added: Mapping[str, CountsByPlace]) -> tuple[Entry, ...]:
+    """Return the entries of a list; `added` is by task, of the tasks that use the list."""
+    entries = []
+    for k, distance in enumerate(row.distance.tolist()):
+        is_attempt = not math.isnan(distance)
+        role: Literal["genuine", "impostor", "left out"] = "left out"
+        accepted = None
+        if is_attempt:
+            role = "genuine" if row.is_genuine[k] else "impostor"
+            if row.accepted is not None:
+                accepted = bool(row.accepted[k])
+        score = row.score[k].item()
+        entry = Entry(
+            place=k + 1 if is_attempt else None,
+            template=str(row.template[k]),
+            subject=str(row.subjects[k]),
+            score=None if math.isnan(score) else score,
+            role=role,
+            accepted=accepted,
+            adds={node: by_place[k] for node, by_place in added.items() if k in by_place},
+            reason=str(row.reason[k]),
         )
-    value, after = chosen.in_units(scores.kind).values()
-    return chosen.threshold, value, after, source
-
-
-def _compared(given: Scores, kept: Scores, probe: int | str) -> tuple[str, _Row]:
-    """Return the name of a probe, empty for none, and its comparisons."""
-    is_list = given.layout == "pairs"
-    names = in_words(given.probe_names, given.shape[0])
-    if is_list and given.pairs.unordered:
-        # Either template of a pair may be the probe, which is then brought to the second side.
-        name = probe if isinstance(probe, str) or probe not in range(len(names)) else names[probe]
-        is_first = np.array(in_words(given.gallery_names, len(names))) == str(name)
-        kept = kept.with_pairs(kept.pairs.exchanged(is_first))
-        names = in_words(kept.probe_names, len(names))
-    if not isinstance(probe, str):
-        i = require_integer("probe", probe, low=0)
-    elif probe in names:
-        i = names.index(probe)
-        if not is_list and names.count(probe) > 1:
-            raise DataError(
-                f"`probe` is {received(probe)}, the name of {names.count(probe)} templates; give a "
-                "position"
-            )
-    else:
-        i = int(probe) if probe.isdecimal() else len(names)
-    if i >= len(names):
-        raise DataError(
-            f"`probe` is {received(probe)}; expected a position from 0 to {len(names) - 1}, or the "
-            f"name of a template, such as {names[0]!r}"
-        )
-    name = names[i] if names[i] != str(i) else ""
-    if is_list:  # the pairs of this probe; of a list without names, this pair alone
-        pairs = kept.pairs
-        places = np.array([i])
-        if pairs.templates is not None:
-            places = np.flatnonzero(pairs.templates.probe == pairs.templates.probe[i])
-        people = None if pairs.people is None else pairs.people.take(places)
-        score = kept.values[places]
-        return name, _Row(
-            row=i,
-            subject="" if people is None else str(plain(people.values[people.probe[0]])),
-            column=places,
-            template=places if pairs.templates is None else pairs.templates.objects()[places, 0],
-            subjects=np.full(len(places), "") if people is None else people.objects()[:, 0],
-            score=score,
-            distance=pairs.distances(kept.kind, kept.nan)[places].astype(np.float64),
-            is_genuine=kept.genuine[places],
-            reason=np.where(np.isnan(score), _FAILED, ""),
-        )
-    columns = np.arange(kept.shape[1])
-    block = read_rows(kept, slice(i, i + 1))
-    distance = np.full(len(columns), np.nan)
-    distance[block.candidates] = block.values[0]
-    is_genuine = np.zeros(len(columns), dtype=bool)
-    is_genuine[block.genuine()[1]] = True
-    is_itself = kept.probe_ids[i] == kept.gallery_ids
-    score = kept.cells.read(i, i + 1)[0]
-    was_masked, is_masked = (
-        x.cells.read_mask(i, i + 1)[0] == Mask.IGNORE if x.has_mask else np.False_
-        for x in (given, kept)
-    )
-    # The first that is true is the reason, of comparisons that are no attempts or that failed.
-    exclusions = " or ".join(x.in_words for x in kept.exclusions)
-    reasons = {
-        "the probe itself: a template is never compared with itself": is_itself,
-        "left out by the mask": was_masked,
-        f"excluded: {exclusions}": excluded(kept, np.full(len(columns), i), columns),
-        "left out by the protocol": is_masked,
-        _FAILED_CLAIM if kept.claims_title else _FAILED: np.isnan(score),
-    }
-    conditions = [np.broadcast_to(x, columns.shape) for x in reasons.values()]
-    has_people = knows_people(kept)
-    labels = [*map(str, kept.gallery_labels.tolist())] if has_people else [""] * len(columns)
-    return name, _Row(
-        row=i,
-        subject=str(kept.probe_labels[i]) if has_people else "",
-        column=columns,
-        template=np.array(in_words(kept.gallery_names, len(columns))),
-        subjects=np.array(labels),
-        score=np.where(is_itself, np.nan, score) if is_itself.any() else score,
-        distance=distance,
-        is_genuine=is_genuine,
-        reason=np.select(conditions, [*reasons], ""),
-    )
-
-
-def _by_subject(scores: Scores, row: _Row, fusion: str) -> _Row:
-    """Return the comparisons with subjects, whose templates are fused."""
-    block = read_rows(scores, slice(row.row, row.row + 1))
-    fused = block.by_person(fusion).values[0]  # (subjects,)
-    gallery = scores.gallery_order
-    # The nearest template of each subject; NaN comes last in a sort.
-    order = np.lexsort((row.column[block.candidates], row.distance[block.candidates]))
-    subject = np.repeat(np.arange(len(fused)), np.diff(gallery.starts))
-    first = np.unique(subject[order], return_index=True)[1]
-    nearest = block.candidates[order[first]]
-    return row.taken(nearest)._replace(
-        score=to_user(fused, scores.kind) + 0.0,
-        distance=fused,
-        is_genuine=np.arange(len(fused)) == gallery.probe_group[row.row],
-        reason=np.where(np.isnan(fused), "no template of the subject is left", ""),
-    )
-
-
-def _mate(row: _Row, ties: Ties) -> tuple[int | None, dict[int, float]]:
-    """Return the place of the nearest mate, and its ranks with their weights; none if it failed.
-
-    There are several ranks only with expected ties, where the weight of a rank is its probability.
-    """
-    is_attempt = ~np.isnan(row.distance)
-    mates = np.flatnonzero(is_attempt & row.is_genuine)
-    if not len(mates):
-        return None, {}
-    best = int(mates[0])
-    nearest = row.distance[best]
-    if nearest == np.inf:  # it failed
-        return best, {}
-    others = is_attempt & ~row.is_genuine
-    tied = others & (row.distance == nearest)
-    _, ranks, weights = place_weights(
-        np.array([np.count_nonzero(others & (row.distance < nearest))]),
-        np.array([np.count_nonzero(tied)]),
-        np.array([np.count_nonzero(tied & (row.column < row.column[best]))]),
-        np.array([np.count_nonzero(row.distance[mates] == nearest)]),
-        ties,
-    )
-    return best, dict(zip(ranks.tolist(), weights.tolist(), strict=True))
-
-
-def _open_set(row: _Row, ties: Ties, is_impostor: bool) -> Counts | None:
-    """Return what a row adds to open-set identification; None if that depends on a threshold."""
-    counts: Counts = {}
-    best, ranks = _mate(row, ties)
-    others = np.flatnonzero(~np.isnan(row.distance) & ~row.is_genuine)
-    if row.accepted is None and (ranks or (is_impostor and len(others))):
-        return None
-    if best is not None:
-        is_accepted = bool(ranks) and row.accepted is not None and bool(row.accepted[best])
-        missed = 1 - ranks.get(1, 0.0) if is_accepted else 1
-        added: Counts = {"di": ranks} if is_accepted else {}
-        if missed > 0:
-            added["fr"] = missed
-        row.adds[best]["open_set"] = added
-        counts |= {"genuine_attempts": 1, **added}
-    if is_impostor and len(others) and row.accepted is not None:
-        added = {"fa" if row.accepted[others[0]] else "gr": 1}
-        row.adds[others[0]]["open_set"] = added
-        counts |= {"impostor_attempts": 1, **added}
-    return counts
+        entries.append(entry)
+    return tuple(entries)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -570,11 +678,10 @@ class Explanation(Shown):
         records = []
         for task, counts in self.counts.items():
             for name, amount in (counts or {}).items():
-                by_rank = amount if isinstance(amount, dict) else {None: amount}
                 of_counter = {"probe": self.probe, "task": task, "measure": name}
-                records += [
-                    {**of_counter, "rank": k, "value": float(x)} for k, x in by_rank.items()
-                ]
+                by_rank = amount if isinstance(amount, dict) else {None: amount}
+                for rank, value in by_rank.items():
+                    records.append({**of_counter, "rank": rank, "value": float(value)})
         return records
 
     def _document(self) -> dict[str, Any]:
@@ -637,14 +744,17 @@ class Explanation(Shown):
         return Section("row", heading, (Facts(facts), picture, *lists, adds), task="verification")
 
     def _table_of_list(self, key: str, entries: tuple[Entry, ...]) -> Table:
-        # Long lists are shortened.
-        shown = [*range(len(entries))]
+        # Long lists are shortened: to the first places, those around the threshold, the first
+        # genuine entries, and the first ones that are left out.
+        places = range(len(entries))
         accepted = sum(bool(entry.accepted) for entry in entries)
+        shown = list(places)
         if len(entries) > _LONGEST:
-            genuine = [k for k in shown if entries[k].role == "genuine"][:_MOST_GENUINE]
-            left_out = [k for k in shown if entries[k].place is None][:_FIRST]
-            around = range(max(0, accepted - 2), min(accepted + 2, len(entries)))
-            around = around if self.threshold is not None else range(0)
+            genuine = [k for k in places if entries[k].role == "genuine"][:_MOST_GENUINE]
+            left_out = [k for k in places if entries[k].place is None][:_FIRST]
+            around = range(0)
+            if self.threshold is not None:
+                around = range(max(0, accepted - 2), min(accepted + 2, len(entries)))
             shown = sorted({*range(_FIRST), *around, *genuine, *left_out})
         notes = []
         if len(shown) < len(entries):
@@ -667,11 +777,16 @@ class Explanation(Shown):
                 ]
             )
         if self.threshold is not None:
-            rejects_all = math.isnan(self.threshold)
-            at = None if rejects_all else Threshold(self.threshold, next=self.threshold_next)
-            role = "threshold: reject all" if rejects_all else "threshold"
-            line: list[Text | None] = [None, None, "", "", at, role, *([None] * len(tasks)), ""]
-            rows.insert(sum(bool(entries[k].accepted) for k in shown), line)
+            # A row for the threshold, after the entries that it accepts.
+            score: Text | None = None
+            role = "threshold: reject all"
+            if not math.isnan(self.threshold):
+                score = Threshold(self.threshold, next=self.threshold_next)
+                role = "threshold"
+            accepted_of_shown = sum(bool(entries[k].accepted) for k in shown)
+            rows.insert(
+                accepted_of_shown, [None, None, "", "", score, role, *([None] * len(tasks)), ""]
+            )
         unit = key.partition(",")[0]
         columns = [
             Column("place", "place"),
@@ -691,10 +806,15 @@ def _in_symbols(counts: Counts) -> Text:
     """Return counters with their amounts, such as ``GA 3, FR 1``; empty without any."""
     texts = []
     for name, symbol in _SYMBOLS.items():
-        amounts = counts.get(name, {})
-        for rank, amount in (amounts if isinstance(amounts, dict) else {0: amounts}).items():
-            text = say(symbol, task="identification", rank=Label(rank)) if "{" in symbol else symbol
+        if name not in counts:
+            continue
+        by_rank = counts[name] if isinstance(counts[name], dict) else {0: counts[name]}
+        for rank, amount in by_rank.items():
+            text: Text = symbol
+            if "{" in symbol:
+                text = say(symbol, task="identification", rank=Label(rank))
             # A comparison adds 1, except where ties share it.
-            share = say("{symbol} {n}", symbol=text, n=Number(amount, digits=3))
-            texts.append(text if counts.keys() == {name} and amount == 1 else share)
+            if amount != 1 or counts.keys() != {name}:
+                text = say("{symbol} {n}", symbol=text, n=Number(amount, digits=3))
+            texts.append(text)
     return Enumeration(texts, "") if texts else ""
