@@ -33,7 +33,6 @@ CARD_ARGUMENTS = (
     *("ties", "impostors", "rank_unit", "fusion", "unmated"),
     *("too_few", "enrolled", "validation", "unseen", "probe_templates"),
 )
-)
 
 #: An empty line before lines that are indented: click would fill a paragraph without a mark.
 _INDENTED = re.compile(r"\n\n(?=[^\n]*\n  )")

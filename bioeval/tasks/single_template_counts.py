@@ -1,9 +1,19 @@
-"""Results of expected counts over all galleries of one template of each subject."""
+"""Identification with ``gallery="single"``: one template of each subject is enrolled, by chance.
+
+A result is the mean over all galleries that can be drawn so. If the probe's subject A has the
+templates a1 and a2, at the distances 1 and 3, and subject B has b1 at 2, then the mate is at rank 1
+in the gallery (a1, b1), and at rank 2 in (a2, b1): the probe adds 0.5 to the number of mated
+searches at rank 1, and 1 to the number at rank 2 or better.
+
+:mod:`bioeval.counting.single_template` finds these expected counts without drawing galleries. Here
+they become the counts of closed-set and open-set identification, from which
+:mod:`bioeval.results.identification` makes a result, as from the counts of one gallery.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import xarray as xr
@@ -52,8 +62,8 @@ class SingleTemplateCounted:
     counts: SingleTemplateCounts
     task: OpenSet | ClosedSet
     far_targets: np.ndarray  # FAR targets of open-set identification
-    notes: list[Message]
-    requested_thresholds: CurveThresholds  # curve of open-set identification
+    notes: list[Message]  # such as: not all ranks are reported
+    requested_thresholds: CurveThresholds  # of the curve of open-set identification
 
     @classmethod
     def from_scores(
@@ -73,12 +83,12 @@ class SingleTemplateCounted:
             raise ProtocolError(
                 "fixed pairs have no gallery to take one template of each subject from"
             )
-        grid = np.empty(0)
+        thresholds = np.empty(0)  # closed-set identification counts ranks alone
         if isinstance(task, OpenSet):
-            grid = thresholds_over(scores, requested_thresholds)
+            thresholds = thresholds_over(scores, requested_thresholds)
         subjects = len(scores.gallery_order.subjects)
-        ranks, notes = ranks_to_report(subjects, task.max_rank, len(grid))
-        counts = SingleTemplateCounts(scores, ties=task.ties, thresholds=grid, ranks=ranks)
+        ranks, notes = ranks_to_report(subjects, task.max_rank, len(thresholds))
+        counts = SingleTemplateCounts(scores, ties=task.ties, thresholds=thresholds, ranks=ranks)
         return cls(counts.count(), task, far_targets, notes, requested_thresholds)
 
     def scalars(self) -> Scalars:
@@ -98,63 +108,60 @@ class SingleTemplateCounted:
         message = Message("no-interval", of=measures, why=reason)
         return dataset.assign_attrs(message_attrs([message], dataset.attrs))
 
-    @property
-    def _tied_searches(self) -> Any:
-        return sums_of(self.counts.tied)[0, 0]
-
     def _closed_set(self, unmated: Unmated) -> xr.Dataset:
         counts = self.counts
-        notes = self.notes
-        _, at_any_threshold = _expected_ranks(counts)
+        _, at_any_threshold = _expected_at_ranks(counts.di, counts.genuine)
         closed_set = ClosedSetCounts(
-            at_any_threshold, counts.genuine, counts.unmated, self._tied_searches
+            identified=at_any_threshold,
+            attempts=counts.genuine,
+            skipped=counts.unmated,
+            tied=_expected_tied(counts),
         )
         closed_set.require_mated(
             counts.about.layout, unmated, counts.unmated_people, counts.first_unmated
         )
+        notes = self.notes
+        if counts.at_ends:  # there are ties
 
-        def curve(ties: PlainTies) -> np.ndarray:
-            _, at_any_threshold = _expected_ranks(counts, ties)
-            return rate(at_any_threshold, counts.genuine)
+            def cms(ties: PlainTies) -> np.ndarray:
+                sums = counts.at_ends[ENDS.index(ties)]
+                _, at_any_threshold = _expected_at_ranks(sums, counts.genuine)
+                return rate(at_any_threshold, counts.genuine)
 
-        if counts.at_ends:  # the counts under both orders of equal scores may differ
-            notes = [*notes, *rank_message("cms", curve, CMS_WORDS)]
+            notes = [*notes, *rank_message("cms", cms, CMS_WORDS)]
         options = {**ATTRS, "ties": counts.ties, "unmated": unmated}
         return closed_set.dataset(counts.about, options, notes)
 
     def _open_set(self, impostors: ImpostorProbes) -> xr.Dataset:
         counts = self.counts
         role = role_of(counts.about.layout, impostors, not counts.non_targets)
-        identified, at_any_threshold = _expected_ranks(counts)
-        within = sums_of(counts.within)
-        # The expected number of accepted impostor searches, and the number of these searches.
-        probes_of_role = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
-        probes = probes_of_role.get(role, [ENROLLED, UNENROLLED])
-        searches = {ENROLLED: counts.impostors_enrolled, UNENROLLED: counts.impostors_unenrolled}
-        impostor = sum(searches[kind] for kind in probes)
+        impostor, accepted = _impostor_counts(counts, role)
+        identified, at_any_threshold = _expected_at_ranks(counts.di, counts.genuine)
+        within = sums_of(counts.within)  # (4, thresholds)
         open_set = OpenSetCounts(
             attempts=OpenSetAttempts(
                 genuine=counts.genuine,
                 impostor=impostor,
-                tied=self._tied_searches,
+                tied=_expected_tied(counts),
                 targets=counts.targets,
                 non_targets=counts.non_targets,
                 unmated=counts.unmated_targets,
             ),
             thresholds=counts.thresholds,
+            # The last row of `di` has the mates beyond the last threshold.
             detected=sums_of(counts.di[:, :-1].cumsum(axis=1)),
             identified=identified,
-            accepted=np.minimum(sums_of(counts.within[:, probes].sum(axis=1)), impostor),
+            accepted=accepted,
             targets_within=within[TARGET],
             own_within=within[MATE],
             non_targets_within=within[UNENROLLED],
         )
         points = open_set.bounds(at_any_threshold, self.far_targets)
         notes = self.notes
-        if counts.at_ends:  # the counts under both orders of equal scores may differ
+        if counts.at_ends:  # there are ties
             eer_bounds = []
-            for ties in ENDS:
-                identified, at_any_threshold = _expected_ranks(counts, ties)
+            for sums in counts.at_ends:
+                identified, at_any_threshold = _expected_at_ranks(sums, counts.genuine)
                 at_end = replace(open_set, identified=identified)
                 bounds = at_end.bounds(at_any_threshold, self.far_targets)
                 eer_bounds.append(bounds["eer_at_most"])
@@ -166,16 +173,34 @@ class SingleTemplateCounted:
         return result
 
 
-def _expected_ranks(
-    counts: SingleTemplateCounts, ties: PlainTies | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def _expected_at_ranks(sums: np.ndarray, genuine: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the expected number of mated searches with the mate at each rank or better.
 
     The first array, (thresholds, ranks), is within each threshold, and the second, (ranks,), at any
-    threshold. Ties are treated as they were counted, or as `ties`, one of :data:`ENDS`.
+    threshold. `sums` are `SingleTemplateCounts.di`, or these under one order of equal scores.
     """
-    sums = counts.at_ends[ENDS.index(ties)] if ties else counts.di
-    table = sums_of(sums.cumsum(axis=1).cumsum(axis=2))
+    table = sums_of(sums.cumsum(axis=1).cumsum(axis=2))  # (thresholds + 1, ranks)
     # The chances of a probe add up to 1, except for rounding.
-    table = np.minimum(table, counts.genuine)
+    table = np.minimum(table, genuine)
     return table[:-1], table[-1]
+
+
+def _expected_tied(counts: SingleTemplateCounts) -> np.float64:
+    """Return the expected number of mated searches with a non-mate exactly as close."""
+    tied: np.float64 = sums_of(counts.tied)[0, 0]
+    return tied
+
+
+def _impostor_counts(counts: SingleTemplateCounts, role: str) -> tuple[int, np.ndarray]:
+    """Return the number of impostor searches, and the expected number accepted, (thresholds,)."""
+    searches = {ENROLLED: counts.impostors_enrolled, UNENROLLED: counts.impostors_unenrolled}
+    if role == "leave-subject-out":
+        probes = [ENROLLED]
+    elif role == "unenrolled":
+        probes = [UNENROLLED]
+    else:
+        probes = [ENROLLED, UNENROLLED]
+    impostor = sum(searches[kind] for kind in probes)
+    # The chances of both kinds are added before they are rounded to float64.
+    accepted = sums_of(counts.within[:, probes].sum(axis=1))
+    return impostor, np.minimum(accepted, impostor)
