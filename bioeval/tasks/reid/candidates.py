@@ -4,6 +4,13 @@ A convention is the ``[reid]`` section of a card, with some options changed. It 
 entries a query searches, what a CMC counts, which queries are left out of the means, and the form
 of average precision. A card with ``[gom]`` alone fixes the gallery of each query; its other rules
 have their defaults. Conventions are cards: no data set is named here.
+
+:func:`convention_of` reads a convention, and :class:`Candidates` applies it. Under Market-1501's,
+which removes the query's identity in the query's camera and junk (-1), a query of identity 7 in
+camera 1 is treated so::
+
+    gallery entry   (7, camera 1)  (7, camera 2)  (8, camera 1)  (0, camera 1)  (-1, camera 2)
+    the query sees  no             a match        a non-match    a distractor   no
 """
 
 from __future__ import annotations
@@ -99,24 +106,24 @@ def convention_of(
     leaves the card's value. Errors name the convention by `argument`.
     """
     card = load(convention, argument, partial(convention_names, sections))
-    tasks = [task for name in sections if (task := getattr(card, name)) is not None]
+    tasks = [getattr(card, section) for section in sections if section in card.tasks]
     if not tasks:
         if sections == ("reid",) and card.gom is not None:
             raise CardError(
                 f"the card {card.name} is of GOM, by which systems are not compared; evaluate each "
                 "by be.gom (bioeval gom)"
             )
-        lacking = " and no ".join(map("[{}]".format, sections))
+        lacking = " and no ".join(f"[{section}]" for section in sections)
         raise CardError(
             f"the card {card.name} has no {lacking} section; expected one of "
             f"{', '.join(convention_names(sections))}, or a card of your own with that section"
         )
     task = tasks[0]
-    fields = task.fields()
-    card_options = {x: getattr(task, x) for x in Reid.fields() if x in fields}
-    base = Convention(name=card.name, exclude=card.exclude, **card_options)
-    rules = with_options(base, **options)
-    changed = [x for x in options if getattr(rules, x) != getattr(base, x)]
+    shared_fields = [name for name in Reid.fields() if name in task.fields()]
+    rules_of_card = {name: getattr(task, name) for name in shared_fields}
+    of_card = Convention(name=card.name, exclude=card.exclude, **rules_of_card)
+    rules = with_options(of_card, **options)
+    changed = [name for name in options if getattr(rules, name) != getattr(of_card, name)]
     return replace(rules, changed=tuple(changed))
 
 
@@ -127,61 +134,66 @@ def convention_names(sections: Sequence[str] = ("reid",)) -> list[str]:
 
 def with_options(section: S, **options: Any) -> S:
     """Return a section with some options checked and changed; None leaves the section's value."""
-    changes = {name: value for name, value in options.items() if value is not None}
-    for name, value in changes.items():
+    changes: dict[str, Any] = {}
+    for name, value in options.items():
+        if value is None:
+            continue
         field = section.fields()[name]
         if field.choices:
             require_choice(name, value, field.words())
-        elif not field.many:
-            changes[name] = require_integer(name, value, low=1)
-        else:
+            changes[name] = value
+        elif field.many:  # labels of junk and of distractors, of which any whole number may be one
             try:
                 changes[name] = tuple(require_integer(name, x, low=-(2**62)) for x in value)
             except TypeError:
                 text = f"{name} is {received(value)}; expected a list of whole numbers"
                 raise DataError(text) from None
+        else:  # a rank
+            changes[name] = require_integer(name, value, low=1)
     return replace(section, **changes)
 
 
 def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the camera column of queries and gallery."""
-    sides = {"probe_meta": scores.probe_meta, "gallery_meta": scores.gallery_meta}
-    names = {}
-    missing, present = [], []
-    for side, meta in sides.items():
-        if name := _camera_column(meta):
-            names[side] = name
-            continue
-        missing.append(side)
-        if meta:
-            present.append(f"{side} has {', '.join(map(repr, meta))}")
-    if missing:
-        sides_missing = " and ".join(missing)
-        if present:
-            sides_missing += f" ({' and '.join(present)})"
-        raise ProtocolError(
-            "the convention removes gallery entries by camera, but there is no column 'camera' in "
-            f"{sides_missing}; give the cameras of both sides (of a file, "
-            '`columns={"probe_camera": ...}` and `columns={"gallery_camera": ...}`), or '
-            "choose a convention that removes none"
-        )
-    queries, gallery = (meta[names[side]] for side, meta in sides.items())
-    return queries, gallery
+    query_column = _camera_column(scores.probe_meta)
+    gallery_column = _camera_column(scores.gallery_meta)
+    if query_column is not None and gallery_column is not None:
+        return scores.probe_meta[query_column], scores.gallery_meta[gallery_column]
+
+    missing, present = [], []  # what lacks cameras, and the columns that it has instead
+    for side, meta, column in (
+        ("probe_meta", scores.probe_meta, query_column),
+        ("gallery_meta", scores.gallery_meta, gallery_column),
+    ):
+        if column is None:
+            missing.append(side)
+            if meta:
+                present.append(f"{side} has {', '.join(map(repr, meta))}")
+    lacking = " and ".join(missing)
+    if present:
+        lacking += f" ({' and '.join(present)})"
+    raise ProtocolError(
+        "the convention removes gallery entries by camera, but there is no column 'camera' in "
+        f"{lacking}; give the cameras of both sides (of a file, "
+        '`columns={"probe_camera": ...}` and `columns={"gallery_camera": ...}`), or '
+        "choose a convention that removes none"
+    )
 
 
 def has_cameras(scores: Scores) -> bool:
     """Whether both sides of a matrix have a column of cameras."""
     if scores.layout == "pairs":
         return False
-    return None not in map(_camera_column, (scores.probe_meta, scores.gallery_meta))
+    columns = [_camera_column(meta) for meta in (scores.probe_meta, scores.gallery_meta)]
+    return None not in columns
 
 
 def _camera_column(meta: Mapping[str, Any]) -> str | None:
-    folded = {name.casefold(): name for name in reversed(list(meta))}
-    for name in CAMERA_COLUMNS:
-        if name in folded:
-            return folded[name]
-    return None
+    """Return the name of the camera column, in any case; of two of a name, the first."""
+    name_of: dict[str, str] = {}
+    for name in meta:
+        name_of.setdefault(name.casefold(), name)
+    return next((name_of[word] for word in CAMERA_COLUMNS if word in name_of), None)
 
 
 class Candidates:
@@ -189,10 +201,10 @@ class Candidates:
 
     - `left_out` (bool (queries,)): queries that are junk or distractors, which have no match
     - `identity` (int64 (queries,)): the code of each query's subject, -1 where it is left out
-    - `itself` (bool (queries,)): whether the query's own template is in the gallery
+    - `in_gallery` (bool (queries,)): whether the query's own template is in the gallery
     - `enrolled` (bool (queries,)): whether the gallery has other templates of the query's subject
-    - `junk` (bool (gallery templates,)): templates that are removed for every query
-    - `ids`: the labels of junk and of distractors
+    - `is_junk` (bool (gallery templates,)): templates that are removed for every query
+    - `distractor_ids`: the labels of distractors, and `ids`: those of junk as well
     - `cameras`: the cameras of both sides as codes, -1 if unknown; None if no rule needs cameras
     """
 
@@ -204,18 +216,23 @@ class Candidates:
         self.scores = scores
         self.rules = rules
         codes = scores.codes.labelled
-        no_person_ids = (*rules.distractor_ids, *ids_of_no_person(scores.distractor_ids))
-        distractor_ids = (x for x in dict.fromkeys(no_person_ids) if x not in rules.junk_ids)
+
+        # A label that is both is of junk. Each is listed once.
+        no_person_ids = [*rules.distractor_ids, *ids_of_no_person(scores.distractor_ids)]
+        distractor_ids = [x for x in dict.fromkeys(no_person_ids) if x not in rules.junk_ids]
         self.distractor_ids: tuple[Any, ...] = tuple(distractor_ids)
         self.ids = (*rules.junk_ids, *self.distractor_ids)
+        self.is_junk = np.zeros(scores.shape[1], dtype=bool)
+        if rules.junk == "remove":
+            self.is_junk = codes.of_no_person(rules.junk_ids)[codes.gallery]
+
         self.left_out = codes.of_no_person(self.ids)[codes.probe]
         self.identity = np.where(self.left_out, -1, codes.probe)
-        self.junk = np.zeros(scores.shape[1], dtype=bool)
-        if rules.junk == "remove":
-            self.junk = codes.of_no_person(rules.junk_ids)[codes.gallery]
-        self.itself = np.isin(scores.probe_ids, scores.gallery_ids)
-        templates = np.bincount(codes.gallery, minlength=len(codes.values))[codes.probe]
-        self.enrolled = (templates > self.itself) & ~self.left_out & are_enrolled(scores)
+        self.in_gallery = np.isin(scores.probe_ids, scores.gallery_ids)
+        templates_of_subject = np.bincount(codes.gallery, minlength=len(codes.values))
+        has_other_template = templates_of_subject[codes.probe] > self.in_gallery
+        self.enrolled = has_other_template & ~self.left_out & are_enrolled(scores)
+
         self.cameras = None
         if rules.needs_cameras:
             self.cameras = column_codes(*cameras_of(scores), "camera")
@@ -229,16 +246,19 @@ class Candidates:
         """Return the label of each query: an integer, a text, or the `repr` of another label."""
         codes = self.scores.codes
         values = codes.values
-        if values.dtype.kind not in "iuU":
-            values_listed = values.tolist()
-            all_text = all(isinstance(x, str) for x in values_listed)
-            values = np.array(values_listed if all_text else [*map(repr, values_listed)], dtype=str)
+        if values.dtype.kind not in "iuU":  # neither integers nor texts: of objects, or floats
+            labels = values.tolist()
+            if not all(isinstance(label, str) for label in labels):
+                labels = [repr(label) for label in labels]
+            values = np.array(labels, dtype=str)
         return values[codes.probe]
 
     def names(self) -> np.ndarray | None:
         """Return the name of the template of each query, if they have names."""
         names = self.scores.probe_names
-        return None if names is None else np.array([*map(str, names)], dtype=str)
+        if names is None:
+            return None
+        return np.array([str(name) for name in names], dtype=str)
 
     def without_removed(self, rule: str, *, by_label: bool = False) -> Scores:
         """Return the scores without junk, and without the entries that a `rule` of a card removes.
@@ -247,31 +267,36 @@ class Candidates:
         `by_label`, all distractors of a label are one person.
         """
         scores = self.scores
-        codes = scores.codes.labelled.apart(self.ids, scores.probe_ids, scores.gallery_ids)
         if by_label:
             codes = scores.codes.unmated(self.ids)
-        rules = []
+        else:
+            codes = scores.codes.labelled.apart(self.ids, scores.probe_ids, scores.gallery_ids)
+        exclusions = []
         if rule != "none":
-            rules.append(self._by_camera(of_all=rule == "same-camera"))
-        if self.junk.any():
-            everyone = np.zeros(scores.shape[0], dtype=np.int64)
-            sides = Codes.known(np.arange(2), everyone, (~self.junk).astype(np.int64))
-            rules.append(replace(Exclusion.parse("all:junk"), codes=sides))
-        return leaving_out(scores, codes, rules)
+            exclusions.append(self._exclusion_by_camera(of_all=rule == "same-camera"))
+        if self.is_junk.any():
+            # An exclusion leaves out pairs of equal codes: each query and junk have the code 0, and
+            # other templates 1.
+            query_code = np.zeros(scores.shape[0], dtype=np.int64)
+            template_code = np.where(self.is_junk, 0, 1)
+            junk_codes = Codes.known(np.arange(2), query_code, template_code)
+            exclusions.append(replace(Exclusion.parse("all:junk"), codes=junk_codes))
+        return leaving_out(scores, codes, exclusions)
 
     def of_queries(self, is_kept: np.ndarray) -> Candidates:
         """Return the candidates of the kept queries; `scores` and `cameras` still have all."""
         candidates = copy(self)
         candidates.left_out = self.left_out[is_kept]
         candidates.identity = self.identity[is_kept]
-        candidates.itself = self.itself[is_kept]
+        candidates.in_gallery = self.in_gallery[is_kept]
         candidates.enrolled = self.enrolled[is_kept]
         return candidates
 
-    def _by_camera(self, *, of_all: bool) -> Exclusion:
-        """Return the rule that excludes mates, or `of_all` all people, by the query's camera."""
+    def _exclusion_by_camera(self, *, of_all: bool) -> Exclusion:
+        """Return the exclusion of the mates, or `of_all` entries, from the query's camera."""
         assert self.cameras is not None
-        return replace(Exclusion.parse("all:camera" if of_all else "camera"), codes=self.cameras)
+        form = "all:camera" if of_all else "camera"
+        return replace(Exclusion.parse(form), codes=self.cameras)
 
     def parts(self, rule: str) -> Parts:
         """Return the scores without removed entries as blocks, in which mates are ranked."""
@@ -286,48 +311,55 @@ class Candidates:
         gallery_ids = self.scores.gallery_ids
         order = np.argsort(gallery_ids)
         position = np.searchsorted(gallery_ids[order], self.scores.probe_ids)
+        position = np.minimum(position, len(order) - 1)
         # The column of the query's own template; any column if the gallery lacks it.
-        own_column = np.where(self.itself, order[np.minimum(position, len(order) - 1)], 0)
-        removed = np.full(len(own_column), int(self.junk.sum()))
-        is_own_removed = self.junk[own_column]
+        own_column = np.where(self.in_gallery, order[position], 0)
+
+        removed = np.full(len(own_column), int(self.is_junk.sum()))
+        is_own_removed = self.is_junk[own_column]
         if self.cameras is not None and rule != "none":
-            # How many templates besides junk the rule removes for each query by its camera.
-            # A template is removed if its key is the query's: the camera, or person and camera.
-            query_key = self.cameras.probe
-            column_key = self.cameras.gallery
-            if rule == "same-id-same-camera":
-                keys_per_person = len(self.cameras.values) + 1
-                query_key = self.identity * keys_per_person + self.cameras.probe
-                person = self.scores.codes.labelled.gallery
-                column_key = person * keys_per_person + self.cameras.gallery
-            is_removable = (self.cameras.gallery >= 0) & ~self.junk
-            keys = np.sort(column_key[is_removable])
-            first = np.searchsorted(keys, query_key, "left")
-            end = np.searchsorted(keys, query_key, "right")
+            query_key, template_key = self._camera_keys(rule)
+            # Junk is counted above. A template of an unknown camera stays, and a query of an
+            # unknown camera sees all templates.
+            is_removable = (self.cameras.gallery >= 0) & ~self.is_junk
             has_camera = self.cameras.probe >= 0
-            is_own_of_camera = (
-                has_camera & is_removable[own_column] & (column_key[own_column] == query_key)
-            )
-            of_camera = np.where(has_camera, end - first, 0)
-            removed += of_camera
-            is_own_removed |= is_own_of_camera
-        return removed - (self.itself & is_own_removed)
+            sorted_keys = np.sort(template_key[is_removable])
+            first = np.searchsorted(sorted_keys, query_key, "left")
+            stop = np.searchsorted(sorted_keys, query_key, "right")
+            removed += np.where(has_camera, stop - first, 0)
+            is_own_key = has_camera & (template_key[own_column] == query_key)
+            is_own_removed |= is_own_key & is_removable[own_column]
+        return removed - (self.in_gallery & is_own_removed)
+
+    def _camera_keys(self, rule: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return numbers of queries and of templates: equal where `rule` removes the template."""
+        assert self.cameras is not None
+        if rule == "same-camera":
+            return self.cameras.probe, self.cameras.gallery
+        # A number for each pair of a person and a camera.
+        keys_per_person = len(self.cameras.values) + 1
+        person = self.scores.codes.labelled.gallery
+        query_key = self.identity * keys_per_person + self.cameras.probe
+        return query_key, person * keys_per_person + self.cameras.gallery
 
     def about(self) -> Provenance:
         """Return the provenance of the data, with messages on left-out queries and on cameras."""
         about = Provenance.from_scores(self.scores)
-        reading, codes = about.reading, self.scores.codes.labelled
+        codes = self.scores.codes.labelled
         notes: list[Message] = []
-        for ids, role in ((self.distractor_ids, "distractors"), (self.rules.junk_ids, "junk")):
+        for role, ids in (("distractors", self.distractor_ids), ("junk", self.rules.junk_ids)):
             queries = int(codes.of_no_person(ids)[codes.probe].sum())
             if queries:
                 labels = codes.labels_of_no_person(ids)
                 notes.append(Message("queries-left-out", queries=queries, role=role, ids=labels))
         if self.cameras is not None:
             of_all = "same-camera" in (self.rules.removed, self.rules.ap_removed)
-            notes += rule_notes(self.scores, self._by_camera(of_all=of_all))
-        if distractors := codes.labels_of_no_person(self.distractor_ids):
+            notes += rule_notes(self.scores, self._exclusion_by_camera(of_all=of_all))
+        reading = about.reading
+        distractors = codes.labels_of_no_person(self.distractor_ids)
+        if distractors:
             reading = (*reading, f"distractors: identity {', '.join(distractors)}")
+        # The note of the scores on distractors is replaced by that on queries, above.
         notes_of_scores = [note for note in about.notes if note.code != "no-person"]
         new_notes = [note for note in notes if note not in notes_of_scores]
         about = replace(about, notes=(*notes_of_scores, *new_notes), reading=reading)
@@ -344,7 +376,8 @@ def kept_scores(scores: Scores, rules: Convention) -> Scores:
 class KeptCells:
     """Mask of a matrix under a convention, computed for the rows that are read.
 
-    `scores_mask` is the mask of the scores themselves, if any.
+    It has the shape of the matrix, and an index of rows as an array has, but is never in memory as
+    a whole. `scores_mask` is the mask of the scores themselves, if any.
     """
 
     ndim = 2

@@ -609,7 +609,7 @@ class ReidCounts:
         candidates, sets = self.candidates, self._retrieved_sets
         hits = sets.hits.sum(axis=0)
         positives = int(sets.positives.sum())
-        removed = candidates.removed_entries(candidates.rules.ap_removed) + candidates.itself
+        removed = candidates.removed_entries(candidates.rules.ap_removed) + candidates.in_gallery
         entries = int((candidates.scores.shape[-1] - removed)[~candidates.left_out].sum())
         false_rate = rate(sets.retrieved.sum(axis=0) - hits, entries - positives)
         miss_rate = 1 - rate(hits, positives)

@@ -150,7 +150,7 @@ class ListCounts(ReidCounts):
             values["mean_ap"] = average_precision(matches, "stable")
             values["interpolated_precision"] = interpolated_precision(matches, "stable")
         gallery = scores.gallery_size - candidates.removed_entries(rules.removed)
-        non_matches = gallery - candidates.itself - matches.positives
+        non_matches = gallery - candidates.in_gallery - matches.positives
         best = _with_unlisted(matches, self.list_lengths)
         worst = _with_unlisted(matches, non_matches + matches.counts)
         for name in OF_MATCH:  # shares are monotone in the rank: the extremes decide
