@@ -1,4 +1,17 @@
-"""Identification as results: CMS over the ranks, open-set rates, means of measures over queries."""
+"""Identification as results: CMS over the ranks, open-set rates, means of measures over queries.
+
+Each part of the file begins with counts and ends with a dataset:
+
+- closed set: :class:`ClosedSetCounts` and :func:`closed_set_dataset`
+- open set: :class:`OpenSetPoints`, which are exact, :class:`OpenSetCounts` at the thresholds of a
+  curve, and :func:`open_set_dataset`
+- re-identification: :class:`QueryMean` and :class:`MatchCurve`; their datasets are made in
+  :mod:`bioeval.tasks.reid`
+
+If the mates of three probes are at the ranks 1, 1 and 3, then `identified` is ``[2, 2, 3]`` over
+the ranks, and CMS ``[2/3, 2/3, 1]``. If their distances are 0.2, 0.4 and 0.6, then at the
+thresholds 0.3 and 0.7 `identified` is ``[[1, 1, 1], [2, 2, 3]]``, which over 3 is DIR.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +56,7 @@ from bioeval.scores.provenance import Provenance
 # Limits of a result, if the user gives no number of ranks.
 RANK_LIMIT = 1_000_000  # ranks
 DIR_LIMIT = 2_000_000  # values of DIR(t, k), thresholds times ranks, of the open set
-_FEWER_RANKS = 100  # ranks of a result beyond a limit
+_FEWER_RANKS = 100  # ranks of a result beyond a limit: more than a reader of a curve looks at
 
 #: In messages, CMS at rank 1 and at any other rank.
 CMS_WORDS = ("the recognition rate", "{cms} at rank")
@@ -165,17 +178,20 @@ def closed_set_counts(
 ) -> tuple[ClosedSetCounts, list[Message]]:
     """Return the counts of searches, and a message if not all ranks are reported."""
     has_mate = searches.mates > 0
-    skipped = int((~has_mate).sum())
     mated = np.flatnonzero(has_mate)
     _, ranks, weights = searches.rank_weights(mated, ties)
     longest = int((searches.mates + searches.others).max(initial=0))
     number_of_ranks, notes = ranks_to_report(longest, max_rank)
     is_reported = ranks <= number_of_ranks
     at_rank = np.bincount(ranks[is_reported] - 1, weights[is_reported], minlength=number_of_ranks)
-    if ties != "expected":
+    if ties != "expected":  # the weights are all 1
         at_rank = at_rank.astype(np.int64)
-    tied = np.int64((searches.tied[mated] > 0).sum())
-    counts = ClosedSetCounts(np.cumsum(at_rank), len(mated), skipped, tied)
+    counts = ClosedSetCounts(
+        identified=np.cumsum(at_rank),
+        attempts=len(mated),
+        skipped=int((~has_mate).sum()),
+        tied=np.int64((searches.tied[mated] > 0).sum()),
+    )
     is_unmated = ~has_mate & searches.of_people
     first = int(np.argmax(is_unmated))
     counts.require_mated(searches.about.layout, unmated, int(is_unmated.sum()), first)
@@ -186,8 +202,9 @@ def closed_set_counts(
 class OpenSetPoints:
     """The attempts of open-set searches, and their exact operating points, at every score.
 
-    Each genuine attempt has a place for each rank that its best mate may have: one, unless ties are
-    expected ranks.
+    Each genuine attempt has a place for each rank that its best mate may have: one place, of weight
+    1, unless ties are ``"expected"``. A mate tied with one other candidate then has two places, of
+    weight 1/2 each.
     """
 
     mate_distance: np.ndarray  # (places,): distance of the best mate
@@ -208,7 +225,8 @@ class OpenSetPoints:
     def ranked(self) -> RankedAttempts:
         """The attempts, as one part."""
         order = np.argsort(self.mate_distance, kind="stable")
-        order = order[: len(order) - np.count_nonzero(np.isnan(self.mate_distance))]
+        failed = np.count_nonzero(np.isnan(self.mate_distance))  # these are sorted last
+        order = order[: len(order) - failed]
         weights = None if (self.weights == 1).all() else self.weights[order]
         mates = SortedScores.of_scores(self.mate_distance[order], weights)
         impostors = SortedScores.of_scores(increasing(self.impostor_distances))
@@ -353,31 +371,35 @@ class OpenSetCounts:
         has_whole_weights: bool,
     ) -> Self:
         """Return the counts of searches at the thresholds of a grid, and at ranks up to `ranks`."""
-        # The numbers of genuine attempts accepted at thresholds, with their mate at a rank.
         # A probe is detected from the first threshold that is not below its mate's distance.
         first_threshold = np.searchsorted(grid, points.mate_distance)
         is_detected = (first_threshold < len(grid)) & (points.ranks <= ranks)
         first_threshold = first_threshold[is_detected]
         rank = points.ranks[is_detected]
-        # A threshold at which no further probe is detected repeats the row before: only thresholds
-        # that start a new row are counted.
+        weights = None  # all are 1, and counts are whole numbers
+        if not has_whole_weights:
+            weights = points.weights[is_detected]
+
+        # A threshold at which no further probe is detected has the counts of the one before, and
+        # shares its row. If two probes are detected first at the thresholds 2 and 4 of six, then
+        # the rows of the thresholds are 0 0 1 1 2 2, and each row repeats twice.
         starts_row = np.zeros(len(grid) + 1, dtype=bool)
-        starts_row[[0, -1]] = starts_row[first_threshold] = True
-        row = np.cumsum(starts_row) - 1
-        rows = int(row[-1])
-        weights = None if has_whole_weights else points.weights[is_detected]  # whole weights are 1
-        added = np.bincount(
-            row[first_threshold] * ranks + rank - 1, weights, minlength=rows * ranks
-        )
-        detected = added.reshape(rows, ranks)
-        np.cumsum(detected, axis=0, out=detected)  # the table may be large: sums replace it
+        starts_row[0] = True
+        starts_row[-1] = True  # the end of the last row
+        starts_row[first_threshold] = True
         repeats = np.diff(np.flatnonzero(starts_row))
-        nearest = np.fmin(searches.nearest_mate, searches.nearest_other)
+        row_of_threshold = np.cumsum(starts_row) - 1
+        rows = len(repeats)
+        cell = row_of_threshold[first_threshold] * ranks + rank - 1  # of the table (rows, ranks)
+        detected = np.bincount(cell, weights, minlength=rows * ranks).reshape(rows, ranks)
+        np.cumsum(detected, axis=0, out=detected)  # the table may be large: sums replace it
 
-        def number_within(distances: np.ndarray) -> np.ndarray:  # of each threshold; NaN is in none
-            finite = np.sort(distances[~np.isnan(distances)])
-            return np.searchsorted(finite, grid, side="right")
+        def number_within(distances: np.ndarray) -> np.ndarray:
+            """Return the number of distances within each threshold; NaN is within none."""
+            compared = np.sort(distances[~np.isnan(distances)])
+            return np.searchsorted(compared, grid, side="right")
 
+        nearest = np.fmin(searches.nearest_mate, searches.nearest_other)  # of any subject
         accepted = np.searchsorted(points.impostor_distances, grid, side="right")
         return cls(
             attempts=OpenSetAttempts.from_searches(searches, points),
@@ -392,7 +414,10 @@ class OpenSetCounts:
         )
 
     def _at_thresholds(self, rows: np.ndarray) -> np.ndarray:
-        return rows if self.repeats is None else np.repeat(rows, self.repeats, axis=0)
+        """Return a row for each threshold."""
+        if self.repeats is None:
+            return rows
+        return np.repeat(rows, self.repeats, axis=0)
 
     def curves(self, kind: Kind) -> tuple[Variables, np.ndarray]:
         """Return counts and rates as variables, and the thresholds in the user's units.
@@ -430,34 +455,28 @@ class OpenSetCounts:
         at the least, to the rates without a threshold.
         """
         genuine = self.attempts.genuine
-        far = rate(self.accepted, self.attempts.impostor)
-        dir_at_thresholds = rate(self.identified, genuine)
-        eer_low = eer_high = np.nan
-        dir_low = dir_high = np.full((len(far_targets), dir_at_thresholds.shape[1]), np.nan)
-        if not np.isnan(far).any() and not np.isnan(dir_at_thresholds).any():
-            # A threshold that accepts nothing comes first, and one that accepts all comes last.
-            nothing = np.zeros((1, dir_at_thresholds.shape[1]))
-            far = np.concatenate([[0.0], far, [1.0]])
-            dir_at_thresholds = np.concatenate(
-                [nothing, dir_at_thresholds, rate(at_any_threshold, genuine)[None]]
-            )
-            frr = 1.0 - dir_at_thresholds[:, 0]
-            # The rates cross between this threshold and the one before: EER is at least FAR before
-            # and FRR after, and at most FAR after and FRR before.
-            crossed = int(np.argmax(far >= frr))
-            eer_low = float(max(far[crossed - 1], frr[crossed]))
-            eer_high = float(min(far[crossed], frr[crossed - 1]))
-            last_within = np.array(
-                [np.flatnonzero(far <= x)[-1] for x in far_targets], dtype=np.int64
-            )
-            dir_low = dir_at_thresholds[last_within]
-            dir_high = dir_at_thresholds[np.minimum(last_within + 1, len(far) - 1)]
-        return {
-            "eer_at_least": eer_low,
-            "eer_at_most": eer_high,
-            "dir_at_far_at_least": dir_low,
-            "dir_at_far_at_most": dir_high,
-        }
+        far = rate(self.accepted, self.attempts.impostor)  # (t,)
+        dir_ = rate(self.identified, genuine)  # (t, ranks)
+        if np.isnan(far).any() or np.isnan(dir_).any():  # no attempt of a class
+            undefined = np.full((len(far_targets), dir_.shape[1]), np.nan)
+            return _bounds(np.nan, np.nan, undefined, undefined)
+
+        # A threshold that accepts nothing comes first, and one that accepts all comes last.
+        far = np.concatenate([[0.0], far, [1.0]])
+        dir_ = np.concatenate(
+            [np.zeros((1, dir_.shape[1])), dir_, rate(at_any_threshold, genuine)[None]]
+        )
+        frr = 1.0 - dir_[:, 0]
+        # The rates cross between this threshold and the one before: EER is at least FAR before
+        # and FRR after, and at most FAR after and FRR before.
+        crossed = int(np.argmax(far >= frr))
+        eer_low = float(max(far[crossed - 1], frr[crossed]))
+        eer_high = float(min(far[crossed], frr[crossed - 1]))
+        # The loosest threshold that keeps the target gives DIR at least. The next one exceeds the
+        # target: DIR is at most its.
+        last_within = np.array([np.flatnonzero(far <= x)[-1] for x in far_targets], dtype=np.int64)
+        first_beyond = np.minimum(last_within + 1, len(far) - 1)
+        return _bounds(eer_low, eer_high, dir_[last_within], dir_[first_beyond])
 
     def dataset(
         self,
@@ -471,7 +490,7 @@ class OpenSetCounts:
         """Return the result with its operating `points`, and the subjects that a search compares.
 
         `options` are attributes; ``impostors`` among them is not ``"auto"``. Both `notes` are
-        messages.
+        messages; the second are left out without attempts of both classes.
         """
         attempts = self.attempts
         curves, grid = self.curves(about.kind)
@@ -489,20 +508,37 @@ class OpenSetCounts:
             )
         if attempts.unmated:
             messages.append(Message("enrolled-without-mate", probes=attempts.unmated))
+        # The number of subjects that an impostor attempt is compared with.
         enrolled = about.gallery_subjects  # 0 if unknown
-        sizes = {"unenrolled": enrolled, "leave-subject-out": enrolled - 1}
-        gallery_of_impostors = sizes.get(options["impostors"], f"{enrolled - 1} or {enrolled}")
+        compared: int | str = f"{enrolled - 1} or {enrolled}"
+        if not enrolled:
+            compared = 0
+        elif options["impostors"] == "unenrolled":
+            compared = enrolled
+        elif options["impostors"] == "leave-subject-out":
+            compared = enrolled - 1
         attrs = {
             **about_attrs(about, "open-set", "open-set identification", messages),
             **options,
             "genuine_gallery_subjects": enrolled,
-            "impostor_gallery_subjects": gallery_of_impostors if enrolled else 0,
+            "impostor_gallery_subjects": compared,
         }
         subjects = subjects_of_attempts(about, options["impostors"])
         scalars = attempts.scalars(far_targets, points, subjects)
         ranks = np.arange(1, self.detected.shape[1] + 1)
         coordinates = {"threshold": grid, "rank": ranks, **scalars.labels}
         return dataset({**curves, **scalars.variables}, OPEN_SET, coordinates, attrs)
+
+
+def _bounds(
+    eer_low: float, eer_high: float, dir_low: np.ndarray, dir_high: np.ndarray
+) -> Variables:
+    return {
+        "eer_at_least": eer_low,
+        "eer_at_most": eer_high,
+        "dir_at_far_at_least": dir_low,
+        "dir_at_far_at_most": dir_high,
+    }
 
 
 def open_set_dataset(
@@ -525,22 +561,29 @@ def open_set_dataset(
     kind = searches.about.kind
     points = OpenSetPoints.from_searches(searches, ties, role)
     longest = int((searches.mates + searches.others).max(initial=0))
-    dir_, at_far = points.at_far(far_targets, max_rank or max(1, min(longest, RANK_LIMIT)))
+    # The number of ranks to report depends on the number of thresholds, and these on the points:
+    # the points are found at more ranks, of which some are left out below.
+    most_ranks = max_rank or max(1, min(longest, RANK_LIMIT))
+    dir_, threshold_at_far = points.at_far(far_targets, most_ranks)
+
     if isinstance(thresholds, np.ndarray):
         grid = to_internal(thresholds, kind)
     else:
         scores = np.append(points.mate_distance, points.impostor_distances)
         grid = grid_over(ScoreExtent.from_scores(scores), number=thresholds)
     if thresholds is None or extra_distances is not None:
-        extra = np.empty(0) if extra_distances is None else extra_distances
-        grid = np.unique(np.concatenate([grid, points.finite_thresholds(at_far), extra]))
+        grids = [grid, points.finite_thresholds(threshold_at_far)]
+        if extra_distances is not None:
+            grids.append(extra_distances)
+        grid = np.unique(np.concatenate(grids))
+
     ranks, notes = ranks_to_report(longest, max_rank, len(grid))
     counts = OpenSetCounts.from_searches(
         searches, points, grid, ranks, has_whole_weights=ties != "expected"
     )
     options = {"rank_unit": searches.rank_unit, "fusion": searches.fusion}
     options |= {"ties": ties, "impostors": role}
-    values = points.values(dir_[:, :ranks], at_far[:, :ranks], kind)
+    values = points.values(dir_[:, :ranks], threshold_at_far[:, :ranks], kind)
     next_scores = to_user(points.next_scores(grid), kind)[in_order_of_scores(kind)]
     values |= variables_over(("threshold",), threshold_next=next_scores)
     notes_on_ties = _tie_messages(searches, points, role, far_targets)
@@ -553,15 +596,22 @@ def open_set_dataset(
 def _tie_messages(
     searches: Searches, points: OpenSetPoints, role: str, far_targets: np.ndarray
 ) -> Iterator[Message]:
-    if not ((searches.tied > 0) & (searches.mates > 0)).any():
+    """Yield the messages that equal scores decide EER, or DIR at the first such FAR target."""
+    is_tied = (searches.tied > 0) & (searches.mates > 0)
+    if not is_tied.any():
+        # No rank depends on ties; but FAR and FRR may cross at scores of both classes.
         yield from tie_message("eer", np.ravel(points.equal_error.ends), "EER")
         return
-    mates_last, mates_first = (OpenSetPoints.from_searches(searches, ties, role) for ties in ENDS)
+    pessimistic, optimistic = ENDS
+    mates_last = OpenSetPoints.from_searches(searches, pessimistic, role)
+    mates_first = OpenSetPoints.from_searches(searches, optimistic, role)
     ends = mates_last.equal_error.ends[0].item(), mates_first.equal_error.ends[1].item()
     yield from tie_message("eer", ends, "EER")
-    low, high = (end.at_far(far_targets, 1)[0][:, 0] for end in (mates_last, mates_first))
-    for target, *rates in zip(far_targets.tolist(), low, high, strict=True):
+    lowest, _ = mates_last.at_far(far_targets, 1)  # (targets, 1)
+    highest, _ = mates_first.at_far(far_targets, 1)
+    for index, target in enumerate(far_targets.tolist()):
         words = f"{{dir}} at {{far}} {per_cent(target)}"
+        rates = lowest[index, 0], highest[index, 0]
         messages = [*tie_message("dir_at_far", rates, words, far_target=target)]
         if messages:
             yield from messages
@@ -573,7 +623,8 @@ def open_set_distances(
 ) -> np.ndarray:
     """Return the finite thresholds of the operating points at rank 1, as distances."""
     points = OpenSetPoints.from_searches(searches, ties, searches.impostor_role(impostors))
-    return points.finite_thresholds(points.at_far(far_targets, 1)[1])
+    _, threshold_at_far = points.at_far(far_targets, 1)
+    return points.finite_thresholds(threshold_at_far)
 
 
 def open_set_scalars(
@@ -589,7 +640,8 @@ def open_set_scalars(
     points = OpenSetPoints.from_searches(searches, ties, role)
     longest = int((searches.mates + searches.others).max(initial=1))
     ranks = np.arange(1, min(longest, last_rank) + 1)
-    values = points.values(*points.at_far(far_targets, len(ranks)), searches.about.kind)
+    dir_, threshold_at_far = points.at_far(far_targets, len(ranks))
+    values = points.values(dir_, threshold_at_far, searches.about.kind)
     attempts = OpenSetAttempts.from_searches(searches, points)
     scalars = attempts.scalars(far_targets, values, subjects_of_attempts(searches.about, role))
     return scalars._replace(labels={**scalars.labels, "rank": ranks})
@@ -607,24 +659,47 @@ OF_QUERY = {
 }
 
 
-#: Measures of a query that are sums over its matches: the function returns the share of a match
-#: from its order among the matches, its rank, and the number of matches. Shares are monotone in the
-#: rank. INP, matches over the rank of the last match: Ye et al. (2021); MRR: Voorhees (1999),
-#: TREC-8; R-precision: Manning, Raghavan and Schütze (2008), section 8.4; MAP@R: Musgrave, Belongie
-#: and Lim (2020); NDCG, ``1 / log2(1 + rank)`` over the sum of an ideal ranking, all matches first:
-#: Järvelin and Kekäläinen (2002).
+# The share of each match in a measure of its query, from its order among the matches of the query,
+# its rank, and the number of matches. The measure is the sum of the shares. Shares are monotone in
+# the rank.
+
+
+def _share_of_inp(order: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """Return matches over the rank of the last match (Ye et al. 2021), as its share."""
+    return np.where(order == number, number / rank, 0.0)
+
+
+def _share_of_reciprocal_rank(
+    order: np.ndarray, rank: np.ndarray, number: np.ndarray
+) -> np.ndarray:
+    """Return 1 over the rank of the first match (Voorhees 1999, TREC-8), as its share."""
+    return np.where(order == 1, 1 / rank, 0.0)
+
+
+def _share_of_r_precision(order: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """Manning, Raghavan and Schütze (2008), section 8.4."""
+    return (rank <= number) / number
+
+
+def _share_of_ap_at_r(order: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """Musgrave, Belongie and Lim (2020)."""
+    return np.where(rank <= number, order / rank / number, 0.0)
+
+
+def _share_of_ndcg(order: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """Järvelin and Kekäläinen (2002): an ideal ranking has all matches first."""
+    ideal_ranks = np.arange(1, number.max(initial=0) + 1)
+    gain_of_ideal_ranking = np.cumsum(1 / np.log2(1.0 + ideal_ranks))  # by the number of matches
+    return 1 / np.log2(1.0 + rank) / gain_of_ideal_ranking[number - 1]
+
+
+#: The means of measures that are sums of shares, and the function of the shares.
 OF_MATCH: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
-    "mean_inp": lambda order, rank, number: np.where(order == number, number / rank, 0.0),
-    "mrr": lambda order, rank, number: np.where(order == 1, 1 / rank, 0.0),
-    "r_precision": lambda order, rank, number: (rank <= number) / number,
-    "mean_ap_at_r": lambda order, rank, number: np.where(
-        rank <= number, order / rank / number, 0.0
-    ),
-    "ndcg": lambda order, rank, number: (
-        1
-        / np.log2(1.0 + rank)
-        / np.cumsum(1 / np.log2(1.0 + np.arange(1, number.max(initial=0) + 1)))[number - 1]
-    ),
+    "mean_inp": _share_of_inp,
+    "mrr": _share_of_reciprocal_rank,
+    "r_precision": _share_of_r_precision,
+    "mean_ap_at_r": _share_of_ap_at_r,
+    "ndcg": _share_of_ndcg,
 }
 
 #: Measures whose shares depend on the rank and the number of matches alone. Their mean over all
