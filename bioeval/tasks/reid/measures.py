@@ -1,9 +1,19 @@
 """Average precision, CMC, mINP and other measures of each query, and their means over the queries.
 
-A match has an `order` among the matches of its query, 1 for the nearest; `closer` non-matches are
-nearer and `tied` non-matches as near, of which `before` are listed before the match. A query has
-`counts` listed matches, and `positives` matches in all: they differ for top-K lists alone. A run is
-a set of equally close matches of a query.
+The measures are computed from :class:`MatchLists`, the matches of all queries in one row. A match
+has an `order` among the matches of its query, 1 for the nearest; `closer` non-matches are nearer
+and `tied` non-matches as near, of which `before` are listed before the match. Then::
+
+    rank = order + closer + (tied non-matches that the treatment of ties puts before the match)
+    average precision = mean of order / rank over the matches of a query
+
+A query with the list "match, non-match, match" has `order` 1, 2 and `closer` 0, 1: the ranks are 1
+and 3, and the average precision is (1/1 + 2/3) / 2. A query has `counts` listed matches, and
+`positives` matches in all: they differ for top-K lists alone. A run is a set of equally close
+matches of a query.
+
+The file has the measures of a query first, then :class:`ReidCounts`, which makes the result, then
+its messages, and last the means without groups of people, for intervals.
 """
 
 from __future__ import annotations
@@ -18,6 +28,7 @@ import xarray as xr
 
 from bioeval.base.errors import Message, ProtocolError, counted
 from bioeval.counting.mate_ranks import MatchLists, MateRanks, Within
+from bioeval.counting.parts import Parts
 from bioeval.counting.reduce import Reducer, reduce
 from bioeval.counting.searches import RankFacts
 from bioeval.counting.single_template import chances_of_shots
@@ -118,14 +129,16 @@ def interpolated_precision(matches: MatchLists, ties: Ties) -> np.ndarray:
     has_match = matches.counts > 0
     first = matches.starts[:-1][has_match]
     listed_matches = matches.counts[has_match]
-    precision = np.append(matches.order / ranks_of(matches, ties), 0.0)
+    precision = matches.order / ranks_of(matches, ties)
+    precision = np.append(precision, 0.0)  # `reduceat` needs an entry at the end of the last query
     interpolated = np.full((len(has_match), TENTHS + 1), np.nan)
     for tenth in range(TENTHS + 1):
         # The fewest matches with this recall: tenth / 10 of all, rounded up without floats.
         needed = np.maximum(-(-tenth * listed_matches // TENTHS), 1)
-        slices = np.column_stack([first + needed - 1, first + listed_matches])
-        # Every second maximum is over matches between these slices, and is not used.
-        maxima = np.maximum.reduceat(precision, slices.reshape(-1))
+        # The largest precision from this match to the last of the query. `reduceat` takes the
+        # maximum from each index to the next: each second one is between two queries, and not used.
+        begin_and_end = np.column_stack([first + needed - 1, first + listed_matches])
+        maxima = np.maximum.reduceat(precision, begin_and_end.reshape(-1))
         interpolated[has_match, tenth] = maxima[::2]
     return interpolated
 
@@ -169,9 +182,10 @@ def match_sum(matches: MatchLists, ties: Ties, name: str) -> np.ndarray:
     """
     if ties == "expected":
         return _expected_match_sum(matches, name)
-    of_match = OF_MATCH[name]
+    share_of_match = OF_MATCH[name]
     matches_of_query = matches.positives[matches.query]
-    return per_query(matches, of_match(matches.order, ranks_of(matches, ties), matches_of_query))
+    shares = share_of_match(matches.order, ranks_of(matches, ties), matches_of_query)
+    return per_query(matches, shares)
 
 
 def _expected_match_sum(matches: MatchLists, name: str) -> np.ndarray:
@@ -179,7 +193,7 @@ def _expected_match_sum(matches: MatchLists, name: str) -> np.ndarray:
 
     A match that is tied with other entries is at each of their ranks with equal chance.
     """
-    of_match = OF_MATCH[name]
+    share_of_match = OF_MATCH[name]
     first, last = _equal_runs(matches)
     run_starts = np.flatnonzero(matches.order == first)
     # Each run has its matches, the rank before it, all entries tied with it, and its query.
@@ -187,18 +201,23 @@ def _expected_match_sum(matches: MatchLists, name: str) -> np.ndarray:
     rank_before_run = (matches.closer + first - 1)[run_starts]
     entries_of_run = matches.tied[run_starts] + matches_of_run
     query_of_run = matches.query[run_starts]
+    chance = matches_of_run / entries_of_run  # that an entry of the run is a match
+
     sums = np.zeros(len(matches.counts))
-    run_ends = np.cumsum(entries_of_run)
+    run_ends = np.cumsum(entries_of_run)  # where the runs end if their entries follow each other
     low = 0
-    while low < len(run_starts):  # ranks that fit into memory are read together, at least one run
-        done = run_ends[low] - entries_of_run[low]
-        high = max(low + 1, int(np.searchsorted(run_ends, done + MOST_PLACES, side="right")))
-        run = np.repeat(np.arange(low, high), entries_of_run[low:high])
-        entry = np.arange(done, done + len(run)) - (run_ends - entries_of_run)[run]
+    while low < len(run_starts):
+        # Runs whose entries fit into memory are read together, and at least one run.
+        begin = run_ends[low] - entries_of_run[low]
+        high = max(low + 1, int(np.searchsorted(run_ends, begin + MOST_PLACES, side="right")))
+        run = np.repeat(np.arange(low, high), entries_of_run[low:high])  # of each entry
+        run_begins = run_ends - entries_of_run
+        entry = np.arange(begin, begin + len(run)) - run_begins[run]  # from 0 within its run
         rank = rank_before_run[run] + 1 + entry
-        share = of_match(rank, rank, matches.counts[query_of_run[run]])
-        added = share * (matches_of_run / entries_of_run)[run]
-        sums += np.bincount(query_of_run[run], added, minlength=len(sums))
+        query = query_of_run[run]
+        # These measures (OF_RANK) depend on the rank alone: the order of matches is not needed.
+        share = share_of_match(rank, rank, matches.counts[query])
+        sums += np.bincount(query, share * chance[run], minlength=len(sums))
         low = high
     return np.where(matches.counts > 0, sums, np.nan)
 
@@ -207,10 +226,10 @@ def places_of_first_match(matches: MatchLists, ties: Ties) -> Places:
     """Return the ranks of the first match of each query with a match."""
     matched = np.flatnonzero(matches.counts > 0)
     first = matches.starts[matched]
-    best = np.repeat(matches.distance[first], matches.counts[matched])
-    mates_tied = np.bincount(
-        matches.query[_same(matches.distance, best)], minlength=len(matches.counts)
-    )
+    # How many matches of each query are as close as its first match, itself among them.
+    distance_of_first = np.repeat(matches.distance[first], matches.counts[matched])
+    is_as_close = _same(matches.distance, distance_of_first)
+    mates_tied = np.bincount(matches.query[is_as_close], minlength=len(matches.counts))
     index, rank, weight = place_weights(
         matches.closer[first], matches.tied[first], matches.before[first], mates_tied[matched], ties
     )
@@ -229,9 +248,10 @@ def places_of_all_matches(matches: MatchLists, ties: Ties, max_rank: int) -> Pla
         weight = np.ones(np.count_nonzero(is_listed))
         return Places(matches.query[is_listed], rank[is_listed], weight)
     first, last = _equal_runs(matches)
-    before = matches.closer + first - 1
-    tied = matches.tied + last - first + 1
-    return _spread_over_ranks(matches, before, np.clip(max_rank - before, 0, tied), 1.0 / tied)
+    rank_before = matches.closer + first - 1
+    tied_entries = matches.tied + last - first + 1
+    ranks = np.clip(max_rank - rank_before, 0, tied_entries)  # those up to `max_rank`
+    return _spread_over_ranks(matches, rank_before, ranks, 1.0 / tied_entries)
 
 
 def places_among_non_matches(matches: MatchLists, ties: Ties) -> Places:
@@ -248,15 +268,16 @@ def places_among_non_matches(matches: MatchLists, ties: Ties) -> Places:
 
 
 def _spread_over_ranks(
-    matches: MatchLists, before: np.ndarray, ranks: np.ndarray, weight: np.ndarray
+    matches: MatchLists, rank_before: np.ndarray, ranks: np.ndarray, weight: np.ndarray
 ) -> Places:
     """Return the ranks of matches where each match is at several consecutive ranks.
 
-    Each match (arrays are (matches,)) is at the `ranks` ranks behind rank `before`, with the same
+    Each match (arrays are (matches,)) is at the `ranks` ranks behind `rank_before`, with the same
     `weight` at each rank.
     """
-    step = np.arange(ranks.sum()) - np.repeat(np.cumsum(ranks) - ranks, ranks)
-    rank = np.repeat(1 + before, ranks) + step
+    places_before = np.cumsum(ranks) - ranks  # of earlier matches
+    step = np.arange(ranks.sum()) - np.repeat(places_before, ranks)  # from 0 for each match
+    rank = np.repeat(1 + rank_before, ranks) + step
     return Places(np.repeat(matches.query, ranks), rank, np.repeat(weight, ranks))
 
 
@@ -269,23 +290,25 @@ def precision_changes(places: Places, positives: np.ndarray, max_rank: int) -> P
     and the changes are 1, -1/2, 1/2.
     """
     query, rank, weight = places
-    # Up to rank h the divisor is the rank: every rank has a change.
-    last = np.minimum(positives, max_rank)
-    starts = np.cumsum(last) - last
-    early = rank <= last[query]
-    added = np.bincount((starts[query] + rank - 1)[early], weight[early], minlength=int(last.sum()))
-    early_query = np.repeat(np.arange(len(positives)), last)
+    # Up to rank h the divisor is the rank, so that precision changes at every rank. These ranks
+    # are in one row, query by query: `starts` is where the ranks of a query begin.
+    ranks_of_query = np.minimum(positives, max_rank)
+    starts = np.cumsum(ranks_of_query) - ranks_of_query
+    is_early = rank <= ranks_of_query[query]
+    place = (starts[query] + rank - 1)[is_early]
+    hits = np.bincount(place, weight[is_early], minlength=int(ranks_of_query.sum()))
+    early_query = np.repeat(np.arange(len(positives)), ranks_of_query)
     early_rank = np.arange(len(early_query)) - starts[early_query] + 1
-    sums = np.append(0.0, np.cumsum(added))
+    sums = np.append(0.0, np.cumsum(hits))  # over the whole row
     precision = (sums[1:] - sums[starts[early_query]]) / early_rank
     change = precision.copy()
     change[1:] -= np.where(early_rank[1:] > 1, precision[:-1], 0.0)
-    # Beyond rank h the divisor is h: only the ranks of matches have a change.
-    late = ~early
+    # Beyond rank h the divisor is h, so that precision changes at the ranks of matches alone.
+    is_late = ~is_early
     return Places(
-        np.append(early_query, query[late]),
-        np.append(early_rank, rank[late]),
-        np.append(change, (weight / positives[query])[late]),
+        query=np.append(early_query, query[is_late]),
+        rank=np.append(early_rank, rank[is_late]),
+        weight=np.append(change, (weight / positives[query])[is_late]),
     )
 
 
@@ -365,6 +388,11 @@ CMC_WORDS = ("the rate at rank 1", "the rate at rank")
 NO_MATCH = "no-query-with-match"
 
 
+def _reduced(parts: Parts, reducers: Mapping[str, Reducer]) -> dict[str, Any]:
+    """Return the results of reducers by name, from one pass over the scores."""
+    return dict(zip(reducers, reduce(parts, *reducers.values()), strict=True))
+
+
 @dataclass(eq=False, kw_only=True)
 class ReidCounts:
     """Counts from which the measures of re-identification are computed, query by query."""
@@ -389,34 +417,29 @@ class ReidCounts:
     ) -> Self:
         """Count the candidates; `thresholds` are distances, and `fields` further fields."""
         rules = candidates.rules
-        within = [] if thresholds is None else [Within(thresholds)]
-        ranks_of_identities = [RankFacts("best")] if rules.cmc == "identity-dedup" else []
-        # Identities are ranked only where all templates of a person are in one block.
-        parts_for_cmc = candidates.people if ranks_of_identities else candidates.parts
-        ap_reducers: list[Reducer] = [MateRanks(), *within]
-        if rules.removed == rules.ap_removed:
-            parts = parts_for_cmc(rules.removed)
-            matches, *further = reduce(parts, *ap_reducers, *ranks_of_identities)
-            cmc_matches = matches
+        reducers: dict[str, Reducer] = {"matches": MateRanks()}
+        if thresholds is not None:
+            reducers["retrieved"] = Within(thresholds)
+        cmc_reducers: dict[str, Reducer] = {}
+        parts_for_cmc = candidates.parts
+        if rules.cmc == "identity-dedup":
+            cmc_reducers["identities"] = RankFacts("best")
+            # Identities are ranked only where all templates of a person are in one block.
+            parts_for_cmc = candidates.people
+
+        if rules.removed == rules.ap_removed:  # one pass over the scores for both lists
+            counts = _reduced(parts_for_cmc(rules.removed), {**reducers, **cmc_reducers})
+            counts["cmc_matches"] = counts["matches"]
         else:
-            matches, *further = reduce(candidates.parts(rules.ap_removed), *ap_reducers)
-            parts = parts_for_cmc(rules.removed)
-            cmc_matches, *ranks = reduce(parts, MateRanks(), *ranks_of_identities)
-            further += ranks
-        if within:
-            fields["retrieved"] = further.pop(0) * ~candidates.left_out[:, None]
-        if ranks_of_identities:
-            fields["identities"] = further.pop(0)
+            counts = _reduced(candidates.parts(rules.ap_removed), reducers)
+            cmc_reducers = {"cmc_matches": MateRanks(), **cmc_reducers}
+            counts |= _reduced(parts_for_cmc(rules.removed), cmc_reducers)
+        if thresholds is not None:  # junk and distractors retrieve nothing
+            counts["retrieved"] = counts["retrieved"] * ~candidates.left_out[:, None]
         if rules.cmc == "single-gallery-shot":
-            single = candidates.without_removed(rules.removed, by_label=True)
-            fields["shots"] = chances_of_shots(single, rules.max_rank, rules.ties)
-        return cls(
-            candidates=candidates,
-            matches=matches,
-            cmc_matches=cmc_matches,
-            thresholds=thresholds,
-            **fields,
-        )
+            scores = candidates.without_removed(rules.removed, by_label=True)
+            counts["shots"] = chances_of_shots(scores, rules.max_rank, rules.ties)
+        return cls(candidates=candidates, thresholds=thresholds, **counts, **fields)
 
     @cached_property
     def ambiguous(self) -> int:
@@ -478,18 +501,8 @@ class ReidCounts:
             thresholds = to_user(self.thresholds, about.kind)
             coordinates["threshold"] = self._in_order_of_thresholds(thresholds)
         if self.per_query:
-            numbers = {
-                of_query: measures.means[name].by_query
-                for name, of_query in OF_QUERY.items()
-                if name in measures.means
-            }
-            numbers["first_match_rank"] = self._first_match_rank()
-            numbers["matches"] = self.matches.counts
-            numbers["removed_entries"] = removed_entries
-            numbers["identity"] = self.candidates.labels()
-            if (names := self.candidates.names()) is not None:
-                numbers["template"] = names
-            variables |= variables_over(("probe",), **numbers)
+            values_of_queries = self._by_query(measures, removed_entries)
+            variables |= variables_over(("probe",), **values_of_queries)
             coordinates["probe"] = np.arange(len(in_means))
         messages = self._messages(searching, with_match, absent)
         attrs = about_attrs(about, "reid", "re-identification", messages)
@@ -501,6 +514,23 @@ class ReidCounts:
             )
             table = {**table, "cmc": replace(table["cmc"], long_name=words)}
         return dataset(variables, table, coordinates, attrs)
+
+    def _by_query(
+        self, measures: QueryMeasures, removed_entries: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Return the variables over the queries, in the order of the result."""
+        values = {}
+        for name, name_of_query in OF_QUERY.items():
+            if name in measures.means:
+                values[name_of_query] = measures.means[name].by_query
+        values["first_match_rank"] = self._first_match_rank()
+        values["matches"] = self.matches.counts
+        values["removed_entries"] = removed_entries
+        values["identity"] = self.candidates.labels()
+        names = self.candidates.names()
+        if names is not None:
+            values["template"] = names
+        return values
 
     def _messages(self, searching: int, with_match: int, absent: int) -> list[Message]:
         """Return the messages of the result.
@@ -556,25 +586,31 @@ class ReidCounts:
         """
         matches = self.matches
         rules = self.candidates.rules
-        in_means = self.in_means(self.matches)
-        plain_ties = "stable" if rules.ties == "expected" else rules.ties
+        in_means = self.in_means(matches)
         cmc = self._cmc(rules.ties)
-        # The value of each query by the name of the mean, NaN where ties leave it open.
+
+        # The value of each query by the name of the mean. Under expected ties, if a match and a
+        # non-match are tied, only some measures have an exact mean over the orders: others are NaN.
+        # Without such ties every order is the same, and any treatment gives the ranks.
         is_undefined = rules.ties == "expected" and self.ambiguous > 0
-        undefined_values = np.full(len(matches.counts), np.nan)
-        values: dict[str, np.ndarray] = {"mean_ap": undefined_values}
-        if not is_undefined or rules.ap == "tied-once":
-            values["mean_ap"] = average_precision(matches, plain_ties, rules.ap)
+        ties: Ties = "stable" if rules.ties == "expected" else rules.ties
+        undefined = np.full(len(matches.counts), np.nan)
+        values: dict[str, np.ndarray] = {"mean_ap": undefined}
+        if rules.ap == "tied-once" or not is_undefined:
+            values["mean_ap"] = average_precision(matches, ties, rules.ap)
         for name in OF_MATCH:
-            values[name] = undefined_values
-            if not is_undefined or name in OF_RANK:
-                ties = "expected" if is_undefined else plain_ties
-                values[name] = match_sum(matches, ties, name)
-        if rules.rank_k is not None:
-            values["rank_k_mean_ap"] = undefined_values
             if not is_undefined:
-                cut = rules.rank_k, rules.rank_k_over
-                values["rank_k_mean_ap"] = cut_average_precision(matches, plain_ties, *cut)
+                values[name] = match_sum(matches, ties, name)
+            elif name in OF_RANK:
+                values[name] = match_sum(matches, "expected", name)
+            else:
+                values[name] = undefined
+        if rules.rank_k is not None:
+            values["rank_k_mean_ap"] = undefined
+            if not is_undefined:
+                values["rank_k_mean_ap"] = cut_average_precision(
+                    matches, ties, rules.rank_k, rules.rank_k_over
+                )
         query = np.flatnonzero(matches.counts)
         means = {name: QueryMean(in_means, query, x[query]) for name, x in values.items()}
         if self.thresholds is not None:
@@ -582,9 +618,10 @@ class ReidCounts:
                 means[name] = replace(mean, values=self._in_order_of_thresholds(mean.values))
         if not curves:
             return QueryMeasures(cmc, means)
+
         levels = np.full((len(in_means), TENTHS + 1), np.nan)
         if not is_undefined:
-            levels = interpolated_precision(matches, plain_ties)
+            levels = interpolated_precision(matches, ties)
         means["interpolated_precision"] = QueryMean(in_means, query, levels[query])
         over_ranks = ranked_curves(
             matches,
@@ -624,32 +661,37 @@ class ReidCounts:
         return np.where(matches.counts > 0, first_rank, np.nan)
 
     def _in_order_of_thresholds(self, values: np.ndarray) -> np.ndarray:
-        return values[..., ::-1] if self.candidates.scores.kind == "similarity" else values
+        """Return values (..., t) in the order of the user's thresholds, which increase."""
+        if self.candidates.scores.kind == "similarity":
+            return values[..., ::-1]
+        return values
 
     def _cmc(self, ties: Ties) -> MatchCurve:
         matches, rules = self.cmc_matches, self.candidates.rules
         in_means = self.in_means(matches)
-        if self.shots is not None:
+        if self.shots is not None:  # galleries of one match of each identity
             # All ranks of the match of each query, weighted by their probabilities.
-            at_rank, at_ends = self.shots
+            at_rank, at_ends = self.shots  # (queries, ranks), (queries, 2, ranks)
             chances = at_rank if ties == rules.ties else at_ends[:, ENDS.index(ties)]
             query, index = np.indices((len(matches.counts), rules.max_rank)).reshape(2, -1)
-            return MatchCurve(in_means, *Places(query, 1 + index, chances.reshape(-1)))
-        if self.identities is not None:
-            query = np.flatnonzero(self.cmc_matches.counts)
-            closer = self.identities.closer[query]
+            return MatchCurve(in_means, query, 1 + index, chances.reshape(-1))
+        if self.identities is not None:  # a list of identities, not of templates
+            query = np.flatnonzero(matches.counts)
             tied = self.identities.tied[query]
-            before = self.identities.tied_before[query]
             if ties == "expected" and tied.any():
                 raise ProtocolError(
                     f"there are ties in {counted((tied > 0).sum(), 'queries')}: a CMC over "
                     "distinct identities "
                     "is not defined under expected ties; choose stable, pessimistic or optimistic"
                 )
-            rank = 1 + closer + tied_ahead(ties, tied, before)
-            return MatchCurve(in_means, *Places(query, rank, np.ones(len(closer))))
-        places_of = places_among_non_matches if rules.cmc == "allshots" else places_of_first_match
-        return MatchCurve(in_means, *places_of(matches, ties))
+            ahead = tied_ahead(ties, tied, self.identities.tied_before[query])
+            rank = 1 + self.identities.closer[query] + ahead
+            return MatchCurve(in_means, query, rank, np.ones(len(rank)))
+        if rules.cmc == "allshots":
+            places = places_among_non_matches(matches, ties)
+        else:
+            places = places_of_first_match(matches, ties)
+        return MatchCurve(in_means, *places)
 
 
 def ranked_curves(
