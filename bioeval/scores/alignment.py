@@ -22,9 +22,9 @@ from bioeval.scores.sides import (
     CommonRows,
     Keys,
     as_names,
+    columns_of_distinct_texts,
     common_names,
     common_rows,
-    distinct_texts,
     not_in_common,
     places,
     united,
@@ -116,7 +116,7 @@ def _texts_of_side(scores: Scores, side: int) -> dict[str, Sequence[Any]]:
     names = scores.keys(side).names
     columns = (scores.probe_meta, scores.gallery_meta)[side]
     texts: dict[str, Sequence[Any]] = {} if names is None else {"": names.tolist()}
-    return texts | {x: y for x, column in columns.items() if (y := distinct_texts(x, column))}
+    return texts | columns_of_distinct_texts(columns)
 
 
 # Of so many pairs, texts are compared in two systems.

@@ -1,14 +1,19 @@
-"""Who is which row: the keys of rows, and the one join of whatever has a value for each row.
+"""Keys of rows, and the join that brings values for each row into the order of the rows.
 
-The rule, for labels, metadata, a mask, folds, groups, claims, another system, a file:
+:func:`in_order` joins whatever has a value for each row: labels, metadata, a mask, folds, groups,
+claims, another system, a file. If the rows of the scores are ``b.png, a.png`` and the labels are
+``a.png: ann, b.png: bob``, the labels in order are ``bob, ann``. The rule:
 
-- Rows have names (texts), or numbers (an index of integers), or both, or neither.
+- Rows have names (texts), or numbers (an index of integers), or both, or neither (:class:`Keys`).
 - Names on both sides of a join: by names, in any order.
 - Numbers on both sides: by numbers, as pandas aligns.
 - Anything else: by place. A remark says so if one side has names, or numbers other than 0, 1, 2 ...
 
 Keys that do not fit are an error with a key of each side: a join never falls back to the place.
 Names alone may say that a probe and a gallery template are one; numbers never do.
+
+:class:`GivenSide` joins all inputs of one side of a matrix, and finds the column that names its
+rows. The last functions refuse columns that may be names, but are not known as such.
 """
 
 from __future__ import annotations
@@ -81,7 +86,7 @@ class Keys:
 
     @property
     def stated(self) -> str:
-        """What somebody has stated, in words: names or row numbers; empty for neither."""
+        """By what a user has keyed the rows, in words: names or row numbers; empty for neither."""
         if self.names is not None:
             return "names"
         return "" if self.numbers is None or self.merely_count else "row numbers"
@@ -90,21 +95,24 @@ class Keys:
         return len(next(x for x in (self.names, self.numbers) if x is not None))
 
     def take(self, rows: np.ndarray) -> Keys:
-        return Keys(*(None if x is None else x[rows] for x in (self.names, self.numbers)))
+        names = None if self.names is None else self.names[rows]
+        numbers = None if self.numbers is None else self.numbers[rows]
+        return Keys(names, numbers)
 
     def completed(self, other: Keys) -> Keys:
         """Return these keys, and those of `other` where there are none."""
         names = other.names if self.names is None else self.names
-        return Keys(names, other.numbers if self.numbers is None else self.numbers)
+        numbers = other.numbers if self.numbers is None else self.numbers
+        return Keys(names, numbers)
 
 
 def index_of(values: Any, axis: int = 0) -> Any:
     """Return the index of a pandas object, or the coordinate of an xarray object; None without."""
-    if hasattr(values, "iloc"):
+    if hasattr(values, "iloc"):  # pandas
         return values.axes[axis] if axis < len(values.axes) else None
     dims = getattr(values, "dims", None)
     coords = getattr(values, "coords", None)
-    if isinstance(dims, tuple) and coords is not None and axis < len(dims):
+    if isinstance(dims, tuple) and coords is not None and axis < len(dims):  # xarray
         return coords[dims[axis]].to_index() if dims[axis] in coords else None
     return None
 
@@ -138,7 +146,8 @@ def _as_name(value: Any) -> Any:
     value = plain(value)
     if isinstance(value, str | os.PathLike | bytes):
         text = os.fspath(value)
-        text = text.decode(errors="surrogateescape") if isinstance(text, bytes) else text
+        if isinstance(text, bytes):
+            text = text.decode(errors="surrogateescape")
         return normal(text) or None
     if isinstance(value, tuple):
         return tuple(map(_as_name, value))
@@ -146,7 +155,9 @@ def _as_name(value: Any) -> Any:
         return str(int(value))
     if missing_values(as_objects([value])).any():
         return None
-    return value.isoformat().removesuffix("T00:00:00") if isinstance(value, date) else str(value)
+    if isinstance(value, date):  # a date is the same name as its midnight
+        return value.isoformat().removesuffix("T00:00:00")
+    return str(value)
 
 
 def places(searched: pd.Index, names: pd.Index) -> np.ndarray:
@@ -158,9 +169,9 @@ def places(searched: pd.Index, names: pd.Index) -> np.ndarray:
     if names[present].has_duplicates:
         name = names[present][names[present].duplicated()][0]
         raise DataError(f"the name {name!r} stands twice; expected each name once")
-    place = names[present].get_indexer(searched)
-    place[searched.isna()] = -1
-    return np.append(present, -1)[place]
+    place_in_present = names[present].get_indexer(searched)
+    place_in_present[searched.isna()] = -1
+    return np.append(present, -1)[place_in_present]  # -1 takes the last entry, -1
 
 
 def united(names: Any, new_names: Any) -> tuple[list[Any], np.ndarray]:
@@ -206,14 +217,10 @@ def names_in_columns(columns: Mapping[str, Any]) -> dict[str, pd.Index]:
 
 def declared_names(columns: Mapping[str, Any]) -> pd.Index | None:
     """Return the names in the first column that names templates; None if there is none."""
-    return next(
-        (
-            names
-            for column, names in names_in_columns(columns).items()
-            if column in _OF_TEMPLATES or first_twice(names) is None
-        ),
-        None,
-    )
+    for column, names in names_in_columns(columns).items():
+        if column in _OF_TEMPLATES or first_twice(names) is None:
+            return names
+    return None
 
 
 def counts_rows(values: np.ndarray) -> bool:
@@ -221,7 +228,8 @@ def counts_rows(values: np.ndarray) -> bool:
     if not len(values) or without_type(values[0]) not in (0, 1):
         return False
     first = int(without_type(values[0]))  # of the text "0.0", too
-    return [*map(without_type, values.tolist())] == [*range(first, first + len(values))]
+    numbers = [without_type(x) for x in values.tolist()]
+    return numbers == [*range(first, first + len(values))]
 
 
 def _own_keys(values: Any, axis: int = 0) -> tuple[tuple[pd.Index, ...], pd.Index | None]:
@@ -232,7 +240,9 @@ def _own_keys(values: Any, axis: int = 0) -> tuple[tuple[pd.Index, ...], pd.Inde
     if keys.names is not None:
         return (keys.names,), None
     is_table = axis == 0 and hasattr(values, "iloc") and values.ndim == 2
-    return tuple(names_in_columns(values).values()) if is_table else (), keys.numbers
+    if is_table:
+        return tuple(names_in_columns(values).values()), keys.numbers
+    return (), keys.numbers
 
 
 def _are_plain(values: Any) -> bool:
@@ -285,31 +295,28 @@ def in_order(
     """
     own_names, own_numbers = _own_keys(values, axis)
     own = Keys(next((x for x in own_names if first_twice(x) is None), None), own_numbers)
+
+    # By names. The numbers of one side may be the names of the other.
     names = keys.names
-    if names is None and own_names and keys.stated:  # names of one side may be the others' numbers
+    if names is None and own_names and keys.stated:
         names = _numbers_as_names(own_names, own_numbers, keys, noun)
     elif names is not None and own.stated == "row numbers":
         own_names = (as_names(own_numbers),)
     if names is not None and any(_may_be_names_of(names, x) for x in own_names):
         return _taken(values, joined(own_names, names, noun), axis)
+
+    # By numbers.
     if keys.numbers is not None and own_numbers is not None:
         rows = _rows_by_numbers(own_numbers, keys, noun, templates)
         taken = _taken(values, rows, axis)
-        if rows is None or not np.array_equal(np.sort(own_numbers), np.arange(len(rows))):
-            return taken
-        return taken._replace(other_order=np.argsort(rows))
+        if rows is not None and np.array_equal(np.sort(own_numbers), np.arange(len(rows))):
+            taken = taken._replace(other_order=np.argsort(rows))
+        return taken
+
+    # By place, with a remark if one side has keys.
     if isinstance(values, NamedColumn):
-        for source, names in values.names.items():
-            if keys.names is None and numbering_in_other_order(names):
-                cells = [*map(plain, names.tolist())]
-                first = int(min(map(int, cells)))
-                row = next(i for i, cell in enumerate(cells) if int(cell) != first + i)
-                raise DataError(
-                    f"{source} numbers the rows in another order: row {row} has {cells[row]!r}, "
-                    f"expected {first + row}, and the scores have no names by which rows could be "
-                    "found. Sort the rows by these numbers, or drop them if the rows are in the "
-                    "order of the scores"
-                )
+        if keys.names is None:
+            _refuse_numbering_in_other_order(values)
         values = values.values
     remarks: tuple[Message, ...] = ()
     if values is not None and not isinstance(values, str | bytes):
@@ -317,14 +324,36 @@ def in_order(
             remarks = (in_place(templates, noun, keys),)
         elif own.stated:
             remarks = (in_place(noun, templates, own),)
-    is_own = bool(Keys(numbers=own_numbers).stated)
-    numbered, other_order = own if is_own else keys, None
-    if numbered.numbers is not None and not numbered.merely_count:
-        numbers = np.asarray(numbered.numbers)
-        numbers = numbers - min(numbers, default=0)  # files may count from 1
-        if np.array_equal(np.sort(numbers), np.arange(len(numbers))):
-            other_order = np.argsort(numbers) if is_own else numbers
-    return InOrder(values, own, remarks, other_order=other_order)
+    return InOrder(values, own, remarks, other_order=_order_by_numbers(own, keys))
+
+
+def _order_by_numbers(own: Keys, keys: Keys) -> np.ndarray | None:
+    """Return the order by numbers of values that are taken by place, as in :class:`InOrder`."""
+    own_are_stated = bool(Keys(numbers=own.numbers).stated)
+    numbered = own if own_are_stated else keys
+    if numbered.numbers is None or numbered.merely_count:
+        return None
+    numbers = np.asarray(numbered.numbers)
+    numbers = numbers - min(numbers, default=0)  # files may count from 1
+    if not np.array_equal(np.sort(numbers), np.arange(len(numbers))):
+        return None
+    return np.argsort(numbers) if own_are_stated else numbers
+
+
+def _refuse_numbering_in_other_order(column: NamedColumn) -> None:
+    """Raise if names count the rows, but not in order, where the scores have no names."""
+    for source, names in column.names.items():
+        if not numbering_in_other_order(names):
+            continue
+        cells = [plain(x) for x in names.tolist()]
+        first = min(int(cell) for cell in cells)
+        row = next(i for i, cell in enumerate(cells) if int(cell) != first + i)
+        raise DataError(
+            f"{source} numbers the rows in another order: row {row} has {cells[row]!r}, "
+            f"expected {first + row}, and the scores have no names by which rows could be "
+            "found. Sort the rows by these numbers, or drop them if the rows are in the "
+            "order of the scores"
+        )
 
 
 def _numbers_as_names(
@@ -335,12 +364,15 @@ def _numbers_as_names(
     names = as_names(keys.numbers)
     if own_numbers is None:
         return names
-    common = [x for x in own_names if x.isin(names).any()]
-    if not common or not keys.numbers.isin(own_numbers).all():
-        return names if common else None
+    own_names = tuple(x for x in own_names if x.isin(names).any())
+    if not own_names:
+        return None
+    if not keys.numbers.isin(own_numbers).all():
+        return names
+    # The numbers join the rows as well, and in the same order as the names.
     by_number = own_numbers.get_indexer(keys.numbers)
-    is_full = first_twice(common[0]) is None and names.isin(common[0]).all()
-    if is_full and not np.array_equal(by_number, places(names, common[0])):
+    has_all_names = first_twice(own_names[0]) is None and names.isin(own_names[0]).all()
+    if has_all_names and not np.array_equal(by_number, places(names, own_names[0])):
         raise DataError(
             f"{noun} has an index, and a column of names, which hold the same numbers as the index "
             f"of the scores, such as {names[0]}, in different orders. Drop the index by "
@@ -379,23 +411,22 @@ def _rows_by_numbers(own: pd.Index, keys: Keys, noun: str, templates: str) -> np
     assert numbers is not None
     if np.array_equal(own, numbers):
         return None
-    counts = len(own) > len(numbers) and keys.merely_count
-    for index, of in ((own, noun), (numbers, templates)):
-        if index.has_duplicates and not counts:
-            number = index[index.duplicated()][0]
-            raise DataError(
-                f"the number {number} stands twice in the index of {of}, and the rows of {noun} "
-                f"and of {templates} are numbered differently. {_WAYS_OUT}"
-            )
-    rows = np.full(len(numbers), -1) if counts else own.get_indexer(numbers)
-    if (rows >= 0).all():
-        return rows
-    if counts:
+    if len(own) > len(numbers) and keys.merely_count:
         raise DataError(
             f"{noun} has {len(own):,} rows, such as {own[-1]}, and {templates} {len(numbers):,}, "
             f"which merely count from 0 to {len(numbers) - 1:,}: it is not known which rows these "
             f"are. {_WAYS_OUT}"
         )
+    for index, owner in ((own, noun), (numbers, templates)):
+        if index.has_duplicates:
+            number = index[index.duplicated()][0]
+            raise DataError(
+                f"the number {number} stands twice in the index of {owner}, and the rows of {noun} "
+                f"and of {templates} are numbered differently. {_WAYS_OUT}"
+            )
+    rows = own.get_indexer(numbers)
+    if (rows >= 0).all():
+        return rows
     raise DataError(
         f"{noun} has no row {numbers[int(np.argmin(rows))]}, which {templates} have, nor "
         f"{int((rows < 0).sum()):,} of {len(rows):,} rows in all; its rows have numbers such as "
@@ -410,7 +441,8 @@ def joined(own_names: Sequence[pd.Index], names: pd.Index, noun: str) -> np.ndar
     """
     if any(x.equals(names) and x.notna().all() for x in own_names):
         return None
-    own = next((x for x in own_names if x.isin(names[names.notna()]).any()), own_names[0])
+    present = names[names.notna()]
+    own = next((x for x in own_names if x.isin(present).any()), own_names[0])
     is_double = names.notna() & names.isin(own[own.duplicated()])
     if is_double.any():
         raise DataError(
@@ -418,7 +450,7 @@ def joined(own_names: Sequence[pd.Index], names: pd.Index, noun: str) -> np.ndar
             "is needed for each template; give each row its own name, or values without names in "
             "the order of the templates"
         )
-    rows = places(names, own.where(~own.duplicated(), None))
+    rows = places(names, own.where(~own.duplicated(), None))  # names that stand twice are unused
     if (rows < 0).any():
         row = int(np.argmin(rows))
         name = "without a name" if names[row] is None else repr(plain(names[row]))
@@ -454,11 +486,14 @@ CommonRows = tuple[np.ndarray | None, np.ndarray | None, list[Message]]
 
 def common_rows(keys: Keys, other_keys: Keys, noun: str, systems: Sequence[str]) -> CommonRows:
     """Return the common rows of both systems; all in the order given if one has no keys."""
-    both = [
-        as_names(x.numbers) if x.stated == "row numbers" else x.names for x in (keys, other_keys)
-    ]
-    if not any(x is None for x in both) and "names" in (keys.stated, other_keys.stated):
-        return common_names(both[0], both[1], noun, systems)
+    # The row numbers of one system may be the names of the other.
+    if "names" in (keys.stated, other_keys.stated):
+        names, other_names = (
+            as_names(x.numbers) if x.stated == "row numbers" else x.names
+            for x in (keys, other_keys)
+        )
+        if names is not None and other_names is not None:
+            return common_names(names, other_names, noun, systems)
     if keys.numbers is not None and other_keys.numbers is not None:
         numbers, other_numbers = keys.numbers, other_keys.numbers
         if np.array_equal(numbers, other_numbers):
@@ -471,10 +506,12 @@ def common_rows(keys: Keys, other_keys: Keys, noun: str, systems: Sequence[str])
                 "table"
             )
         return common_names(as_names(numbers), as_names(other_numbers), noun, systems)
-    if bool(keys.stated) == bool(other_keys.stated):
-        return None, None, []
-    stated, (keyed, other) = (keys, systems) if keys.stated else (other_keys, systems[::-1])
-    return None, None, [in_place(keyed, other, stated)]
+    # By place: one system has no keys that the other could have.
+    if keys.stated and not other_keys.stated:
+        return None, None, [in_place(systems[0], systems[1], keys)]
+    if other_keys.stated and not keys.stated:
+        return None, None, [in_place(systems[1], systems[0], other_keys)]
+    return None, None, []
 
 
 def common_names(
@@ -514,24 +551,35 @@ def probes_first(values: Any, labels: Sequence[Any] = (None, None)) -> Any:
     dims = getattr(values, "dims", None)
     if not isinstance(dims, tuple) or len(dims) != 2:
         return values
-    of_labels = [next(iter(getattr(x, "dims", None) or ()), None) for x in labels]
-    sides = []  # 0 for a dimension of probes, 1 for one of the gallery, None for another name
-    for dim in dims:
-        by_word = next((i for i, x in enumerate(_DIMENSIONS) if str(dim).casefold() in x), None)
-        tells = of_labels[0] != of_labels[1] and dim in of_labels
-        by_labels = of_labels.index(dim) if tells else None
-        if None not in (by_word, by_labels) and by_word != by_labels:
-            raise DataError(
-                f"the dimension {dim!r} is that of the labels of the other side; give `labels` of "
-                "the probes, and `gallery_labels` of the gallery"
-            )
-        sides.append(by_labels if by_word is None else by_word)
+    dims_of_labels = [next(iter(getattr(x, "dims", None) or ()), None) for x in labels]
+    sides = [_side_of_dimension(dim, dims_of_labels) for dim in dims]
     if None not in sides and sides[0] == sides[1]:
         raise DataError(
             f"the dimensions {dims[0]!r} and {dims[1]!r} are both of the "
             f"{('probes', 'gallery')[sides[0] or 0]}; expected one of probes and one of the gallery"
         )
-    return values.transpose(*dims[::-1]) if sides[0] == 1 or sides[1] == 0 else values
+    if sides[0] == 1 or sides[1] == 0:
+        return values.transpose(*dims[::-1])
+    return values
+
+
+def _side_of_dimension(dim: Any, dims_of_labels: Sequence[Any]) -> int | None:
+    """Return 0 for a dimension of probes, 1 for one of the gallery, None for another name."""
+    by_word = None
+    for side, words in enumerate(_DIMENSIONS):
+        if str(dim).casefold() in words:
+            by_word = side
+    by_labels = None
+    if dims_of_labels[0] != dims_of_labels[1] and dim in dims_of_labels:
+        by_labels = dims_of_labels.index(dim)
+    if by_word is None:
+        return by_labels
+    if by_labels is not None and by_labels != by_word:
+        raise DataError(
+            f"the dimension {dim!r} is that of the labels of the other side; give `labels` of "
+            "the probes, and `gallery_labels` of the gallery"
+        )
+    return by_word
 
 
 def columns_in_order_of_rows(values: Any, labels: Any) -> Any:
@@ -565,13 +613,15 @@ class GivenSide:
         called: tuple[str, str] = ("labels", "probe_meta"),
         templates: str = "the scores",
     ):
-        self.keys, self.has_keys = Keys() if keys is None else keys, keys is not None
-        self.labels, self.meta = labels, meta  # as given, until they are joined
+        self.keys = Keys() if keys is None else keys
+        self.has_keys = keys is not None
+        self.labels = labels  # as given, until they are joined; so are metadata
+        self.meta = meta
         self.called = called  # the arguments of labels and of metadata
-        self.templates = templates
-        self.remarks = dict[Message, None]()  # on inputs that were taken by place
+        self.templates = templates  # what has the keys, in messages
+        self.remarks = dict[Message, None]()  # on inputs that were taken by place; a set in order
         self.other_order: np.ndarray | None = None  # of the labels, see :class:`InOrder`
-        self._is_indexed = bool(self.keys.stated)
+        self._is_indexed = bool(self.keys.stated)  # whether the scores have the keys themselves
         self._is_joined = False
 
     def take_keys(
@@ -581,23 +631,27 @@ class GivenSide:
 
         If `names` lists the names, other inputs without keys are known to be in order.
         """
-        self.keys, self.has_keys = keys_of(values, axis), True
-        listed = names[side] if isinstance(names, tuple) and len(names) == 2 else names
-        if listed is not None and not isinstance(listed, str):
-            self.keys = Keys(as_names(one_dimensional(listed, "`names`")), self.keys.numbers)
+        self.keys = keys_of(values, axis)
+        self.has_keys = True
+        names_of_side = names[side] if isinstance(names, tuple) and len(names) == 2 else names
+        if names_of_side is not None and not isinstance(names_of_side, str):
+            listed = as_names(one_dimensional(names_of_side, "`names`"))
+            self.keys = Keys(listed, self.keys.numbers)
         elif are_subjects(self.keys, labels):
             self.keys = Keys()
         are_listed = names is not None and not isinstance(names, str)
         self._is_indexed = bool(self.keys.stated) and not are_listed
 
     def bring(self, values: Any, noun: str, *, may_be_plain: bool = False) -> Any:
-        """Return values in this order, without a remark if they are and `may_be_plain`."""
+        """Return values in this order, without a remark if they are plain and `may_be_plain`."""
+        return self._brought(values, noun, may_be_plain).values
+
+    def _brought(self, values: Any, noun: str, may_be_plain: bool) -> InOrder:
         brought = in_order(values, self.keys, noun, templates=self.templates)
         self.keys = self.keys.completed(brought.keys)
         if brought.remarks and not (may_be_plain and _are_plain(values)):
             self.remarks |= dict.fromkeys(brought.remarks)
-        self.other_order = brought.other_order
-        return brought.values
+        return brought
 
     def bring_each(self, columns: Any, noun: str, *, are_ordered: bool = False) -> Any:
         """Return a mapping with each column in this order; other values unchanged.
@@ -606,9 +660,10 @@ class GivenSide:
         """
         if not isinstance(columns, Mapping):
             return columns
-        is_known = are_ordered or not self._is_indexed
+        may_be_plain = are_ordered or not self._is_indexed
         return {
-            x: self.bring(y, f"{noun}[{x!r}]", may_be_plain=is_known) for x, y in columns.items()
+            name: self.bring(column, f"{noun}[{name!r}]", may_be_plain=may_be_plain)
+            for name, column in columns.items()
         }
 
     def join(self, names: Any) -> None:
@@ -618,31 +673,24 @@ class GivenSide:
         self._is_joined = True
         labels_argument, meta_argument = self.called
         columns = None if self.meta is None else columns_of(self.meta)
-        are_ordered = is_table = index_of(self.meta) is not None
-        if columns is not None and not is_table and self.keys.stated and names is not None:
-            # Columns without keys are joined by a column of names, if there is one.
-            plain_columns = {x: y for x, y in columns.items() if _are_plain(y)}
-            own_names = [*names_in_columns(plain_columns).values()]
-            names_of_rows = self.keys.names
-            if names_of_rows is None:  # names may be the numbers of rows
-                names_of_rows = as_names(self.keys.numbers)
-                own_names = [x for x in own_names if x.isin(names_of_rows).any()]
-            if are_ordered := any(_may_be_names_of(names_of_rows, x) for x in own_names):
-                rows = joined(own_names, names_of_rows, f"`{meta_argument}`")
-                if rows is not None:
-                    columns = {
-                        **columns,
-                        **{x: np.asarray(y)[rows] for x, y in plain_columns.items()},
-                    }
-        if columns is not None and not is_table and self.keys.names is None:
-            if self.keys.numbers is not None:  # columns with numbers, which names come from
-                numbered = {x: y for x, y in columns.items() if keys_of(y).numbers is not None}
-                columns = {**columns, **self.bring_each(numbered, meta_argument)}
-            self._take_names(columns, names)
+        is_table = index_of(self.meta) is not None  # a table is joined as a whole, by its index
+        are_ordered = is_table
+
+        # A column of metadata may name the rows, for the other columns and for the labels.
+        if columns is not None and not is_table:
+            if self.keys.stated and names is not None:
+                columns, are_ordered = self._joined_by_column(columns, meta_argument)
+            if self.keys.names is None:
+                if self.keys.numbers is not None:  # columns with numbers, which names come from
+                    numbered = {x: y for x, y in columns.items() if keys_of(y).numbers is not None}
+                    columns = {**columns, **self.bring_each(numbered, meta_argument)}
+                self._take_names(columns, names)
+
         # With names in a plain column, all plain columns share one order.
         may_be_plain = bool(self.keys.stated) and not self._is_indexed
-        self.labels = self.bring(self.labels, f"`{labels_argument}`", may_be_plain=may_be_plain)
-        other_order = self.other_order
+        brought = self._brought(self.labels, f"`{labels_argument}`", may_be_plain)
+        self.labels, self.other_order = brought.values, brought.other_order
+
         if columns is None:
             return  # there are no metadata, or they are no table
         if is_table:
@@ -651,11 +699,31 @@ class GivenSide:
             if names is None and not has_index:  # a column of the table names nothing
                 self.keys = Keys(names_before, self.keys.numbers)
         self.meta = self.bring_each(columns, meta_argument, are_ordered=are_ordered)
-        self.other_order = other_order
         if self.keys.names is None:
             self._take_names(self.meta, names)
         if names is not None:
             refuse_other_orders(self.meta, self.keys.names)
+
+    def _joined_by_column(
+        self, columns: Mapping[str, Any], noun: str
+    ) -> tuple[Mapping[str, Any], bool]:
+        """Return the columns in this order, and whether one of them has the names of the rows.
+
+        Columns that have keys themselves stay as they are.
+        """
+        plain_columns = {x: y for x, y in columns.items() if _are_plain(y)}
+        own_names = [*names_in_columns(plain_columns).values()]
+        names_of_rows = self.keys.names
+        if names_of_rows is None:  # names may be the numbers of rows
+            names_of_rows = as_names(self.keys.numbers)
+            own_names = [x for x in own_names if x.isin(names_of_rows).any()]
+        if not any(_may_be_names_of(names_of_rows, x) for x in own_names):
+            return columns, False
+        rows = joined(own_names, names_of_rows, f"`{noun}`")
+        if rows is None:
+            return columns, True
+        ordered = {x: np.asarray(y)[rows] for x, y in plain_columns.items()}
+        return {**columns, **ordered}, True
 
     def _take_names(self, columns: Mapping[str, Any], names: Any) -> None:
         """Take the names of templates that a column states, or the column `names`."""
@@ -699,7 +767,7 @@ class GivenSide:
 
 def refuse_other_orders(columns: Mapping[str, Any], names: pd.Index | None) -> None:
     """Raise where two columns, or names, hold the same texts, each once, in different orders."""
-    texts = {x: y for x, column in columns.items() if (y := distinct_texts(x, column))}
+    texts = columns_of_distinct_texts(columns)
     if names is not None and not names.isna().any():
         texts = {"": names.tolist(), **texts}
     for (column, first), (other_column, other) in combinations(texts.items(), 2):
@@ -710,6 +778,12 @@ def refuse_other_orders(columns: Mapping[str, Any], names: pd.Index | None) -> N
                 f"another order: {other[0]!r} in row 0, and {first[0]!r}. Do they name templates? "
                 f'Say `names="{other_column}"` if they do, or `names=None` if they do not'
             )
+
+
+def columns_of_distinct_texts(columns: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the columns that may name templates, as texts."""
+    texts = {name: distinct_texts(name, column) for name, column in columns.items()}
+    return {name: listed for name, listed in texts.items() if listed}
 
 
 def distinct_texts(name: str, values: Any) -> list[str]:
@@ -734,11 +808,11 @@ def refuse_unknown_names(
     """
     texts, other_texts = (
         {
-            x: y
-            for x in meta
-            if (y := distinct_texts(x, meta[x])) and not are_subjects(Keys(as_names(y)), people)
+            column: listed
+            for column, listed in columns_of_distinct_texts(meta).items()
+            if not are_subjects(Keys(as_names(listed)), labels_of_side)
         }
-        for meta, people in zip((probe, gallery), labels, strict=True)
+        for meta, labels_of_side in zip((probe, gallery), labels, strict=True)
     )
     for (column, first), (other_column, other) in product(texts.items(), other_texts.items()):
         smaller, larger = sorted(({*first}, {*other}), key=len)
@@ -765,5 +839,7 @@ def numbering_in_other_order(values: Any) -> bool:
     if len(numbers) < 2:
         return False
     first = min(numbers)
-    counted = range(first, first + len(numbers)) if first in (0, 1) else range(0)
-    return sorted(numbers) == [*counted] != numbers
+    if first not in (0, 1):
+        return False
+    in_order_of_rows = [*range(first, first + len(numbers))]
+    return numbers != in_order_of_rows and sorted(numbers) == in_order_of_rows
