@@ -253,11 +253,8 @@ def layout_by_numbers(head: Head, arguments: Arguments) -> Layout | None:
 
 def _stated_columns(arguments: Arguments) -> set[str]:
     """Return the names or numbers of columns that ``columns`` states, of roles and metadata."""
-    stated = {*arguments.meta.values()}
-    for role in ("columns.scores", "columns.genuine"):
-        if role in arguments:
-            stated.add(arguments.peek(role))
-    return stated
+    of_roles = [arguments.peek(role) for role in ("columns.scores", "columns.genuine")]
+    return {*arguments.meta.values(), *filter(None, of_roles)}
 
 
 def _classes(cells: Sequence[str]) -> str:
@@ -442,8 +439,8 @@ def _column_of_role(
     """Return the column of one role; None if there is none. Several must hold the same."""
     titles = head.cells[0]
     option = {"score": "columns.scores", "genuine": "columns.genuine"}.get(role, "")
-    if option in arguments:
-        title = arguments.peek(option)
+    title = arguments.peek(option)
+    if title is not None:
         if title not in titles:  # it may be a column of the trials
             return None
         arguments.take(option)

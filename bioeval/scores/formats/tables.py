@@ -1066,19 +1066,20 @@ def _pieces_of_table(
     for piece in head.pieces([*numbers, *words]):
         floats: dict[int, np.ndarray] = {}
         words_of_piece: dict[int, tuple[np.ndarray, Iterable[str]]] = {}
-        columns = {i: _blank_texts_as_missing(cells) for i, cells in piece.items()}
+        # Under the same name, so that the cells as they were read are freed.
+        piece = {i: _blank_texts_as_missing(cells) for i, cells in piece.items()}
         for i in numbers:
-            floats[i] = _floats_of_table(head.path, columns[i], names[i], rows_read)
+            floats[i] = _floats_of_table(head.path, piece[i], names[i], rows_read)
         for i in words:
             words_of_piece[i] = _words_of_table(
                 head.path,
-                columns[i],
+                piece[i],
                 names[i],
                 rows_read,
                 may_be_blank=i in blanks,
                 are_labels=i in labels,
             )
-        row_count = len(next(iter(columns.values())))
+        row_count = len(next(iter(piece.values())))
         rows_read += row_count
         report(rows_read, head.row_count)
         yield row_count, floats, words_of_piece
@@ -1170,11 +1171,12 @@ def _checked_pieces(
             if len(row) > head.width + 1 or any(row[head.width :]):
                 problem = counted(len(row), "cells")
                 raise fault(head.path, problem, f"expected {head.width}", line=line)
-            # Where blanks separate cells, cells at the end may be blank, but for numbers.
-            lacks_number = any(i >= len(row) for i in numbers)
-            lacks_cells = len(row) < head.width and (head.delimiter != " " or lacks_number)
             row[head.width :] = []
-            row += [""] * (head.width - len(row))
+            lacks_cells = False
+            if len(row) < head.width:
+                # Where blanks separate cells, cells at the end may be blank, but for numbers.
+                lacks_cells = head.delimiter != " " or any(i >= len(row) for i in numbers)
+                row += [""] * (head.width - len(row))
             blank = next((names[i] for i in filled if not row[i]), None)
             if blank is not None and row[-1]:
                 raise fault(head.path, f"the cell {blank!r} is blank", line=line)
