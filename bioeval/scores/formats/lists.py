@@ -1,7 +1,14 @@
 """Lists of comparisons with scores, and matrices whose rows and columns have names.
 
-They are a text, a Parquet file or a DataFrame. A text of scores alone has the scores of trials in
-their order, or of genuine and of impostor pairs apart.
+Both are a text, a Parquet file or a DataFrame. A list has a pair of templates on each line, and a
+matrix has the names of templates above its columns and before its rows::
+
+    template_a,template_b,genuine,distance        label,anna,ben
+    anna_1,anna_2,1,0.21                          anna,0,0.83
+    anna_1,ben_1,0,0.83                           ben,0.83,0
+
+`_scores_of_table` decides which of them a table is; :class:`Listed` makes scores of a list. A text
+of scores alone has the scores of trials in their order, or of genuine and of impostor pairs apart.
 """
 
 from __future__ import annotations
@@ -231,27 +238,7 @@ class Listed:
         self.values = arguments.with_failures(table.numbers[layout.score])
         self.no_person = ids_of_no_person(arguments.peek("distractor_ids"))
 
-        # The classes, by a column or by trials.
-        truth = layout.get("genuine")
-        pairs: ScoredPairs | None = None
-        if truth is not None:
-            name = layout.names[truth]
-            if "trials" in arguments:
-                raise fault(table.path, f"{name} marks genuine pairs", "leave out `trials`")
-            pairs = ScoredPairs(slice(None), truth_of(table.words[truth], table, name))
-        elif "trials" in arguments:
-            listed = read_comparisons(arguments.take("trials"), arguments)
-            if not layout.templates:
-                raise fault(
-                    table.path,
-                    f"has no names of templates, by which the trials of {listed.path.name} find "
-                    "their scores",
-                    "name both templates in each line, or give the scores alone, in the order of "
-                    "the trials",
-                )
-            skip = arguments.take("lists.missing_pairs") == "skip"
-            unordered = bool(arguments.peek("lists.unordered"))
-            pairs = join(table, layout, listed, unordered, skip)
+        pairs = self._pairs_with_stated_classes()
 
         # What the list says of both sides; the value of a side without a column is unknown.
         unknown = Words.from_codes(np.zeros(len(self.values), dtype=np.int8), [""])
@@ -270,18 +257,47 @@ class Listed:
         if options:
             names = both_sides(*self.names(f"`{options[0]}`"))
             self._describe(names, has_classes=pairs is not None)
-        self.pairs = pairs or self._pairs_with_class_of_subjects()
+        if pairs is None:
+            pairs = self._pairs_with_class_of_subjects()
+        self.pairs = pairs
+
+    def _pairs_with_stated_classes(self) -> ScoredPairs | None:
+        """Return the pairs with the classes of a column or of trials; None without either."""
+        table, layout, arguments = self.table, self.layout, self.arguments
+        truth = layout.get("genuine")
+        if truth is not None:
+            name = layout.names[truth]
+            if "trials" in arguments:
+                raise fault(table.path, f"{name} marks genuine pairs", "leave out `trials`")
+            return ScoredPairs(slice(None), truth_of(table.words[truth], table, name))
+        if "trials" not in arguments:
+            return None
+        trials = read_comparisons(arguments.take("trials"), arguments)
+        if not layout.templates:
+            raise fault(
+                table.path,
+                f"has no names of templates, by which the trials of {trials.path.name} find "
+                "their scores",
+                "name both templates in each line, or give the scores alone, in the order of "
+                "the trials",
+            )
+        skip = arguments.take("lists.missing_pairs") == "skip"
+        unordered = bool(arguments.peek("lists.unordered"))
+        return join(table, layout, trials, unordered, skip)
 
     def _describe(self, names: Codes, *, has_classes: bool) -> None:
         """Add the subjects and the metadata that a table, and a pattern, state of the names.
 
-        With classes, the subjects are not needed.
+        With classes, the subjects are not needed. Subjects that the list and an option state must
+        be equal.
         """
         table, layout, arguments = self.table, self.layout, self.arguments
 
         def place_of(name: str) -> str:  # its first line
             code = names.values.tolist().index(name)
-            is_named = next(x for x in (names.gallery == code, names.probe == code) if x.any())
+            is_named = names.gallery == code
+            if not is_named.any():
+                is_named = names.probe == code
             return table.place_of(int(np.argmax(is_named)))
 
         stated = arguments.all_meta() if "labels" in arguments else {}
@@ -294,32 +310,37 @@ class Listed:
             are_subjects_needed=self.subjects is None and "subject_from" not in arguments,
             is_metadata_enough=has_classes,
         )
-        listed = self.subjects
-        for option, subject, meta, left_out in described:
+        listed_subjects = self.subjects
+        for option, subject_of, meta, left_out in described:
             self.columns_left_out |= left_out
-            self.meta |= {name: _renamed(names, value_of) for name, value_of in meta.items()}
-            if subject is None:
+            for column, value_of in meta.items():
+                self.meta[column] = _renamed(names, value_of)
+            if subject_of is None:
                 continue
             if option == "subject_from":
                 first_names = names.values[names.gallery[:_EXAMPLES]].tolist()
-                examples = [f"{name} -> {subject[name]}" for name in dict.fromkeys(first_names)]
+                examples = [f"{name} -> {subject_of[name]}" for name in dict.fromkeys(first_names)]
                 self.reading = (f"subjects from names: {', '.join(examples)}",)
-            by_name = _renamed(names, subject)
-            if listed is None:
-                self.subjects = by_name
+            subjects = _renamed(names, subject_of)
+            if listed_subjects is None:
+                self.subjects = subjects
                 continue
-            for of_list, of_option in zip(listed.objects().T, by_name.objects().T, strict=True):
-                for row in np.flatnonzero(of_list != of_option)[:1].tolist():
+            of_sides = zip(listed_subjects.objects().T, subjects.objects().T, strict=True)
+            for of_list, of_option in of_sides:  # of the enrolled templates, then of the probes
+                differs = of_list != of_option
+                if differs.any():
+                    row = int(np.argmax(differs))
                     raise fault(
                         table.place_of(row),
                         f"the subject is {of_list[row]!r}, and by `{option}` it is "
                         f"{of_option[row]!r}",
                         "correct one of the two",
                     )
-        if listed is not None and self.reading:
+        if listed_subjects is not None and self.reading:
             self.reading = ("subjects as listed, equal to those from names",)
 
     def _pairs_with_class_of_subjects(self) -> ScoredPairs:
+        """Return the pairs, genuine if both subjects are equal, without those of no person."""
         if self.subjects is None:
             refuse_impostor_flags(self.table.path, *self.layout.names)
             words = [self.table.words[i] for i in self.layout.templates if i in self.table.words]
@@ -367,10 +388,10 @@ class Listed:
         templates = both_sides(*(words[i] for i in layout.templates))
         if layout.subjects:
             # A single name of several people does not name templates.
-            of_sides = zip(layout.templates, layout.subjects, strict=True)
-            if any(len(words[i].values) == 1 < len(words[j].values) for i, j in of_sides):
-                return None
-            self._value_by_name(templates, self.subjects)
+            for name, subject in zip(layout.templates, layout.subjects, strict=True):
+                if len(words[name].values) == 1 and len(words[subject].values) > 1:
+                    return None
+            self._value_by_name(templates, self.subjects)  # raises if one has two subjects
         return templates
 
     def _value_by_name(
@@ -381,17 +402,20 @@ class Listed:
         `names` and `values` are codes of all rows. A template of both sides has one value, or
         `by_side` that of the gallery.
         """
+        # Codes of names and of values that must agree: (rows,) of one side, (2 * rows,) of both.
+        if by_side:  # the gallery comes last, so that its values stay
+            agreeing = [(names.probe, values.probe), (names.gallery, values.gallery)]
+        else:
+            both_names = np.concatenate([names.gallery, names.probe])
+            agreeing = [(both_names, np.concatenate([values.gallery, values.probe]))]
         code_of_value = np.zeros(len(names.values), dtype=np.int64)
-        for sides in [["probe"], ["gallery"]] if by_side else [["gallery", "probe"]]:
-            name, value = (
-                np.concatenate([getattr(x, side) for side in sides]) for x in (names, values)
-            )
-            rows = first_codes(name, value, code_of_value)
-            if not rows:
+        for name, value in agreeing:
+            places = first_codes(name, value, code_of_value)
+            if not places:
                 continue
-            first, other = (x % len(self.values) for x in rows)
-            stated_before, stated = values.values[value[rows]]
-            before = f"and on {places_in_words(self.table.noun, self.table.lines([first]))}"
+            first_row, other_row = (place % len(self.values) for place in places)
+            stated_before, stated = values.values[value[places]]
+            before = f"and on {places_in_words(self.table.noun, self.table.lines([first_row]))}"
             advice = (
                 "give each template its own name, such as the subject with a number; or are "
                 "subject_a and subject_b, or subjects and templates, exchanged?"
@@ -400,8 +424,8 @@ class Listed:
                 column = f'`columns={{"probe_{attribute}": "{attribute}"}}`'
                 advice = f"name a column of one side, as in {column}"
             raise fault(
-                self.table.place_of(other),
-                f"the {attribute} of the template {names.values[name[rows[0]]]!r} is {stated!r}, "
+                self.table.place_of(other_row),
+                f"the {attribute} of the template {names.values[name[places[0]]]!r} is {stated!r}, "
                 f"{before} {stated_before!r}",
                 advice,
             )
@@ -429,8 +453,8 @@ class Listed:
             templates = templates.take(rows)
             # Names that are equal in every genuine pair, and in no other, seem to be of people.
             is_same_name = templates.gallery == templates.probe
-            is_genuine = np.array_equal(is_same_name, self.pairs.genuine)
-            if is_same_name.any() and is_genuine and not layout.subjects:
+            is_as_class = np.array_equal(is_same_name, self.pairs.genuine)
+            if is_same_name.any() and is_as_class and not layout.subjects:
                 templates = None
                 reading += ("names taken for those of people: they are equal in genuine pairs",)
         fold = None
@@ -453,7 +477,9 @@ class Listed:
         if as_matrix:
             scores = self._matrix(attempts, rules, options)
         else:
-            for number in np.flatnonzero(np.isnan(listed.values))[:1].tolist():
+            is_failed = np.isnan(listed.values)
+            if is_failed.any():
+                number = int(np.argmax(is_failed))
                 place = f"on {self._where(attempts, [number])} of {table.path.name}"
                 listed = replace(listed, failed_at=(number, place))
             if attempts.exchanged is not None and attempts.exchanged.any():
@@ -468,6 +494,7 @@ class Listed:
         )
 
     def _where(self, pairs: ScoredPairs, numbers: Sequence[int]) -> str:
+        """Return the lines of some of the pairs, by their numbers, in words."""
         rows = np.arange(len(self.values))[pairs.rows][[*numbers]].tolist()
         return places_in_words(self.table.noun, self.table.lines(rows))
 
@@ -479,45 +506,32 @@ class Listed:
         - If the list is `unordered`, a comparison that it lacks has the score of the other order.
         """
         path, values, genuine = self.table.path, self.values[attempts.rows], attempts.genuine
-        sides = self.names('`lists={"as": "matrix"}`')
-        if self.layout.claims:  # the enrolled names are of subjects, not of templates
-            sides[0] = sides[0].renamed(map("claim {}".format, sides[0].values))
-        is_exchanged = np.array(attempts.exchanged is not None and attempts.exchanged.all())
-        names = both_sides(*(sides[::-1] if is_exchanged else sides))
-        meta = {"template": names.values}
-        for name, codes in self.meta.items():
-            meta[name] = self._value_by_name(
-                names, codes.exchanged(is_exchanged), name, by_side=True
-            )
-        subjects = None
-        if self.subjects is not None:
-            subjects = self._value_by_name(names, self.subjects.exchanged(is_exchanged))
-        # The templates of each side in the natural order of their names, and those of each pair.
-        codes_of_sides = names.gallery, names.probe
-        are_present = [present(codes, len(names.values)) for codes in codes_of_sides]
-        shared_names = np.flatnonzero(np.logical_and(*are_present)).tolist()
-        templates = []
-        places_of_pairs = []
-        for is_present, codes_of_side in zip(are_present, codes_of_sides, strict=True):
-            chosen = np.flatnonzero(is_present | bool(shared_names))
-            chosen = chosen[np.argsort(natural_places(names.values[chosen]), kind="stable")]
-            place = np.empty(len(names.values), dtype=np.int64)
-            place[chosen] = np.arange(len(chosen))
-            templates.append(chosen)
-            places_of_pairs.append(place[codes_of_side[attempts.rows]])
-        gallery, probe = templates
-        column, row = places_of_pairs
+        names, meta, subjects = self._names_of_matrix(attempts)
+
+        # The templates of rows and columns, as codes of names, and the cell of each pair. A name on
+        # both sides is one template, and the matrix is then all-against-all.
+        is_probe = present(names.probe, len(names.values))
+        is_enrolled = present(names.gallery, len(names.values))
+        shared_count = int((is_probe & is_enrolled).sum())
+        are_one_set = shared_count > 0
+        if are_one_set:
+            is_probe = is_enrolled = np.ones(len(names.values), dtype=bool)
+        probes, row_of_name = _axis(names.values, is_probe)
+        gallery, column_of_name = _axis(names.values, is_enrolled)
+        row = row_of_name[names.probe[attempts.rows]]
+        column = column_of_name[names.gallery[attempts.rows]]
+
         labels: dict[str, Any] = {}
         if subjects is not None:
-            genuine = subjects[probe][row] == subjects[gallery][column]
-            labels["labels"] = subjects[probe]
-            if not shared_names:
+            genuine = subjects[probes][row] == subjects[gallery][column]
+            labels["labels"] = subjects[probes]
+            if not are_one_set:
                 labels["gallery_labels"] = subjects[gallery]
 
         # Each pair is written into its cell; several scores of a pair are an error.
-        shape = (len(probe), len(gallery))
+        shape = (len(probes), len(gallery))
         require_memory(
-            9 * shape[0] * shape[1],
+            9 * shape[0] * shape[1],  # a cell of the matrix has 8 bytes, and one of the mask 1
             f"{path}: a matrix of {shape[0]:,} x {shape[1]:,}",
             "evaluate it as a list of pairs",
         )
@@ -529,23 +543,25 @@ class Listed:
         differs = ~np.isclose(matrix[row, column], values, rtol=0, atol=0, equal_nan=True)
         if differs.any():
             first = int(np.argmax(differs))
+            probe_name = names.values[probes[row[first]]]
+            enrolled_name = names.values[gallery[column[first]]]
             raise DataError(
                 f"{path}: {repeated:,} pairs are listed more than once, {int(differs.sum()):,} of "
-                f"them with another score; the first: {names.values[probe[row[first]]]!r} against "
-                f"{names.values[gallery[column[first]]]!r}; templates with one name each are "
-                "needed for a matrix"
+                f"them with another score; the first: {probe_name!r} against {enrolled_name!r}; "
+                "templates with one name each are needed for a matrix"
             )
         notes = []
         if repeated:
             notes.append(Message("repeated-pairs", pairs=repeated, how="", option=""))
 
-        # Pairs that are listed in one of the two orders.
-        if shared_names and rules.unordered:
+        # Pairs that are listed in one of the two orders. They get a remark if at least half of the
+        # templates are on both sides, so that the other order seems to be meant, too.
+        if are_one_set and rules.unordered:
             lacks_other = mask[column, row] == Mask.IGNORE
-            i, j = row[lacks_other], column[lacks_other]
-            matrix[j, i] = matrix[i, j]
-            mask[j, i] = mask[i, j]
-        elif 2 * len(shared_names) >= len(probe):
+            row, column = row[lacks_other], column[lacks_other]
+            matrix[column, row] = matrix[row, column]
+            mask[column, row] = mask[row, column]
+        elif 2 * shared_count >= len(probes):
             in_one_order = int((mask[column, row] == Mask.IGNORE).sum())
             if in_one_order >= MOSTLY * len(row):
                 consequence = ", so that searches and multi-template attempts lack the other one"
@@ -557,20 +573,58 @@ class Listed:
                     option="`unordered=True`",
                 )
                 notes.append(note)
-        unlisted = int((mask == Mask.IGNORE).sum()) - (len(probe) if shared_names else 0)
+
+        unlisted = int((mask == Mask.IGNORE).sum())
+        if are_one_set:
+            unlisted -= len(probes)  # templates with themselves, which are no comparisons
         if unlisted:
             notes.append(Message("not-listed", missing=unlisted, comparisons=matrix.size))
-        meta_of_sides = ({name: x[side] for name, x in meta.items()} for side in templates)
-        gallery_meta, probe_meta = meta_of_sides
+        gallery_meta = {name: values_of_names[gallery] for name, values_of_names in meta.items()}
         scores = Scores(
             matrix,
             **labels,
-            mask=mask if unlisted or not labels else None,
-            probe_meta=probe_meta,
-            gallery_meta=None if shared_names else gallery_meta,
+            mask=mask if unlisted or not labels else None,  # without labels it has the classes
+            probe_meta={name: values_of_names[probes] for name, values_of_names in meta.items()},
+            gallery_meta=None if are_one_set else gallery_meta,
             **options,
         )
         return scores._with(remarks=tuple(notes))
+
+    def _names_of_matrix(
+        self, attempts: ScoredPairs
+    ) -> tuple[Codes, dict[str, np.ndarray], np.ndarray | None]:
+        """Return the names of all rows, and the metadata and the subject of each distinct name.
+
+        If trials name the probe of every pair first, the sides are exchanged.
+        """
+        enrolled, probes = self.names('`lists={"as": "matrix"}`')
+        if self.layout.claims:  # the enrolled names are of subjects, not of templates
+            enrolled = enrolled.renamed(f"claim {name}" for name in enrolled.values)
+        is_exchanged = np.array(attempts.exchanged is not None and attempts.exchanged.all())
+        if is_exchanged:
+            enrolled, probes = probes, enrolled
+        names = both_sides(enrolled, probes)
+        meta = {"template": names.values}
+        for column, codes in self.meta.items():
+            codes = codes.exchanged(is_exchanged)
+            meta[column] = self._value_by_name(names, codes, column, by_side=True)
+        subjects = None
+        if self.subjects is not None:
+            subjects = self._value_by_name(names, self.subjects.exchanged(is_exchanged))
+        return names, meta, subjects
+
+
+def _axis(names: np.ndarray, is_on_axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the templates of an axis in the natural order of their names, and their places.
+
+    Templates are numbers of names. The places are those of all names (names,), of which names that
+    are not on the axis have none.
+    """
+    templates = np.flatnonzero(is_on_axis)
+    templates = templates[np.argsort(natural_places(names[templates]), kind="stable")]
+    place = np.empty(len(names), dtype=np.int64)
+    place[templates] = np.arange(len(templates))
+    return templates, place
 
 
 # ------------------------------------------------------------------------- a matrix with names
@@ -601,21 +655,26 @@ def with_corner(head: Head) -> Head:
     corner, *column_names = head.cells[0]
     rows = head.cells[1:]
     row_names = [row[0] for row in rows]
-    # Numbers of columns are no names, nor are the numbers of a matrix whose diagonal is blank.
-    is_unnamed = counts_columns(column_names) or any(
-        "." in x and is_number(x) for x in column_names
-    )
-    if corner or len(rows) < 2 or is_unnamed:
+    if corner or len(rows) < 2:
         return head
-    are_names = len(column_names) > 1 and not any(map(is_number, column_names))
-    are_names = are_names and HEADER_NAMES.isdisjoint(map(folded, column_names))
-    are_names = are_names and not all(map(is_number, row_names))
-    if row_names == column_names[: len(rows)]:
-        head.cells[0][0] = _SAME_TEMPLATES
-    elif are_names and all(not cell or is_number(cell) for row in rows for cell in row[1:]):
+    # Numbers of columns are no names, nor are the numbers of a matrix whose diagonal is blank.
+    has_decimals = any("." in x and is_number(x) for x in column_names)
+    if has_decimals or counts_columns(column_names):
+        return head
+
+    corner = ""
+    if row_names == column_names[: len(rows)]:  # `rows` may be the first rows alone
+        corner = _SAME_TEMPLATES
+    elif (
+        len(column_names) > 1
+        and not any(map(is_number, column_names))
+        and HEADER_NAMES.isdisjoint(map(folded, column_names))
+        and not all(map(is_number, row_names))
+        and all(not cell or is_number(cell) for row in rows for cell in row[1:])
+    ):
         are_same = sorted(row_names) == sorted(column_names)
-        head.cells[0][0] = _SAME_TEMPLATES if are_same else _OTHER_TEMPLATES
-    return head
+        corner = _SAME_TEMPLATES if are_same else _OTHER_TEMPLATES
+    return replace(head, cells=[[corner, *column_names], *rows])
 
 
 def read_text_table(path: Path, arguments: Arguments) -> Scores:
@@ -670,11 +729,15 @@ def _matrix_with_names(head: Head, arguments: Arguments) -> Scores:
     )
     _, subject_of, meta, _ = next(described, ("", None, {}, {}))
     labels: dict[str, list[str]] = {}
-    columns: dict[str, dict[str, list[str]]] = {}
-    for side, x in (("probe", row_names), ("gallery", column_names)):
-        labels[side] = x if subject_of is None else [subject_of[name] for name in x]
-        of_side = {column: [value_of[name] for name in x] for column, value_of in meta.items()}
-        columns[side] = {} if subject_of is None else {"template": x, **of_side}
+    meta_of_side: dict[str, dict[str, list[str]]] = {}
+    for side, side_names in (("probe", row_names), ("gallery", column_names)):
+        if subject_of is None:
+            labels[side], meta_of_side[side] = side_names, {}
+            continue
+        labels[side] = [subject_of[name] for name in side_names]
+        meta_of_side[side] = {"template": side_names}
+        for column, value_of in meta.items():
+            meta_of_side[side][column] = [value_of[name] for name in side_names]
     hint = ""
     if {*labels["probe"]}.isdisjoint(labels["gallery"]):
         hint = ", or, if the columns are features of embeddings, `metric`"
@@ -685,8 +748,8 @@ def _matrix_with_names(head: Head, arguments: Arguments) -> Scores:
         kind=arguments.kind_of(path, None, "", hint),
         nan=arguments.take("nan", "raise"),
         name=path.name.split(".")[0],
-        probe_meta=columns["probe"],
-        gallery_meta=None if square else columns["gallery"],
+        probe_meta=meta_of_side["probe"],
+        gallery_meta=None if square else meta_of_side["gallery"],
         shared=arguments.take("shared"),
     )
 
@@ -725,37 +788,9 @@ def _features(head: Head, arguments: Arguments) -> tuple[list[int], list[int]]:
 
 def _of_arrays(head: Head, arguments: Arguments) -> Scores | None:
     """Read columns as arrays: features with labels, or the scores of each class; else None."""
-    path, titles = head.path, head.cells[0]
-    arrays: dict[str, Lazy] = {}
     if holds_features(head, arguments):
-        import pandas as pd
-
-        require_names(path, head.start_line, titles)
-        features, others = _features(head, arguments)
-        if not features:
-            raise fault(path, "has no column of numbers that may be a feature")
-        others = [i for i in others if titles[i] not in arguments.ignored]
-        table = head.read(others, features, names=titles, blanks=range(head.width), labels=others)
-        values = np.column_stack([table.numbers[i] for i in features])
-        frame = pd.DataFrame(values, columns=[titles[i] for i in features])
-        arrays["embeddings"] = Lazy.of(frame)
-        columns = {
-            titles[i] or "name": text_array(table.words[i].objects().tolist(), str(path))
-            for i in others
-            if titles[i] or not counts_rows(table.words[i].objects())  # the index of pandas
-        }
-        known = (title for x in LABEL_COLUMNS for title in columns if title.casefold() == x)
-        label = next((x for x in known if x not in arguments.meta.values()), None)
-        if label is not None and "labels" in arguments:
-            raise fault(
-                path,
-                f"the column {label!r} and `labels` each state the labels",
-                f'leave out `labels`, or say `columns={{"{label}": None}}`',
-            )
-        if label is not None and "columns.labels" not in arguments:
-            columns["labels"] = columns.pop(column_of_subjects(path, label, columns, "labels"))
-        arrays |= {name: Lazy.of(column) for name, column in columns.items()}
-        return scores_of(path, arrays, arguments)
+        return _embeddings(head, arguments)
+    titles = head.cells[0]
     classes = vectors_of_classes(titles)
     if classes is None or not {*classes} <= {*titles} <= {"", *classes}:
         return None
@@ -763,13 +798,50 @@ def _of_arrays(head: Head, arguments: Arguments) -> Scores | None:
     are_flags = all(is_number(x) and float(x) in (0, 1) for x in cells)
     if are_flags or not all(map(like_number, cells)):
         return None  # words, or flags, which are no scores
-    arguments.kind_of(path, None, "")
+    arguments.kind_of(head.path, None, "")
     chosen = [titles.index(x) for x in classes]
     table = head.read([], chosen, names=titles, blanks=chosen)
+    arrays: dict[str, Lazy] = {}
     for i, values in table.numbers.items():  # the shorter column ends in blank cells
         count = int(np.flatnonzero(~np.isnan(values)).max(initial=-1)) + 1
         arrays[titles[i]] = Lazy.of(values[:count])
-    return scores_of(path, arrays, arguments)
+    return scores_of(head.path, arrays, arguments)
+
+
+def _embeddings(head: Head, arguments: Arguments) -> Scores:
+    """Read columns of features, and beside them the labels and metadata of each row."""
+    import pandas as pd
+
+    path, titles = head.path, head.cells[0]
+    require_names(path, head.start_line, titles)
+    features, others = _features(head, arguments)
+    if not features:
+        raise fault(path, "has no column of numbers that may be a feature")
+    others = [i for i in others if titles[i] not in arguments.ignored]
+    table = head.read(others, features, names=titles, blanks=range(head.width), labels=others)
+    values = np.column_stack([table.numbers[i] for i in features])
+    frame = pd.DataFrame(values, columns=[titles[i] for i in features])
+
+    columns: dict[str, np.ndarray] = {}
+    for i in others:
+        cells = table.words[i].objects()
+        if titles[i] or not counts_rows(cells):  # 0, 1, 2, ... without a title: pandas' index
+            columns[titles[i] or "name"] = text_array(cells.tolist(), str(path))
+
+    # The column of labels: the first known name that `columns` does not give to metadata.
+    known = [x for x in columns if x.casefold() in LABEL_COLUMNS]
+    known = [x for x in known if x not in arguments.meta.values()]
+    label = min(known, key=lambda x: LABEL_COLUMNS.index(x.casefold()), default=None)
+    if label is not None and "labels" in arguments:
+        raise fault(
+            path,
+            f"the column {label!r} and `labels` each state the labels",
+            f'leave out `labels`, or say `columns={{"{label}": None}}`',
+        )
+    if label is not None and "columns.labels" not in arguments:
+        columns["labels"] = columns.pop(column_of_subjects(path, label, columns, "labels"))
+    arrays = {"embeddings": frame} | columns
+    return scores_of(path, {name: Lazy.of(array) for name, array in arrays.items()}, arguments)
 
 
 # ------------------------------------------------------------------------- Parquet, a DataFrame
