@@ -15,6 +15,10 @@ Schema 1 of bioeval, of a .npz file and of all files with named arrays, holds ei
 
 ``kind`` and ``nan`` are words, ``exclude`` names metadata columns, ``schema`` is the number of
 the layout. ``distractor_ids`` and ``junk_ids`` are whole numbers: labels of no person.
+
+`scores_of` finds the arrays that have a role, and calls the function of the layout, `_matrix`,
+`_embeddings`, `_top_k_lists` or `_pairs`. :class:`ArrayFile` keeps account of the arrays that were
+read: those that are left may be metadata, a mistake, or other data, on which a remark is made.
 """
 
 from __future__ import annotations
@@ -335,16 +339,16 @@ class ArrayFile:
             path = self.arguments.take(option)
         if path is not None:
             self.used |= RESERVED.intersection(NAMES[role])  # which the file replaces
-            meta = self.arguments.all_meta() if has_metadata else {}
-            if self.label_files and not has_metadata:
+            meta: dict[str, str] = {}
+            if has_metadata:
+                meta = self.arguments.all_meta()
+            elif self.label_files:
                 meta = self.arguments.side_meta(side)
             return read_labels(path, self.arguments, meta, role).expect(count, noun)
+
         name = self.take(role)
-        if name is None and "subject_from" in self.arguments and (names := self.names_of(side)):
-            texts = [*np.ravel(self.read(names)).astype(str).tolist()]
-            parts = self.arguments.parts_of(texts, lambda _: f"{self.path}: {names!r}")
-            columns = {k: np.array([x[text] for text in texts]) for k, x in parts.items()}
-            return SideLabels(self.path, columns.pop("subject"), columns).expect(count, noun)
+        if name is None and "subject_from" in self.arguments:
+            return self._labels_from_names(side, count, noun)
         if name is None:
             return None
         shape = self.shape(name)
@@ -358,6 +362,19 @@ class ArrayFile:
             values, columns = of_images(values, pattern, f"{self.path}: {name!r}")
             return SideLabels(self.path, values, columns)
         return SideLabels(self.path, values, {})
+
+    def _labels_from_names(self, side: str, count: int | None, noun: str) -> SideLabels | None:
+        """Return the labels that `subject_from` finds in the names of a side, if it has names."""
+        names = self.names_of(side)
+        if names is None:
+            return None
+        texts = [*np.ravel(self.read(names)).astype(str).tolist()]
+        parts = self.arguments.parts_of(texts, lambda _: f"{self.path}: {names!r}")
+        columns = {
+            column: np.array([part_of_text[text] for text in texts])
+            for column, part_of_text in parts.items()
+        }
+        return SideLabels(self.path, columns.pop("subject"), columns).expect(count, noun)
 
     def names_of(self, side: str) -> str | None:
         """Return the array of texts that names the templates of a side; None if there is none."""
@@ -375,41 +392,56 @@ class ArrayFile:
         """
         is_chosen = any(f"columns.{role}" in self.arguments for role in MAIN_ROLES)
         exempt = self.used.union(self.arguments.meta.values())
-        exempt |= _OF_MAIN_ROLES if is_chosen else set()
-        main = next((role for role in MAIN_ROLES if role in self.roles), "")
-        shapes: set[tuple[int, ...]] = set()  # those of a value for each comparison
-        if main:
-            shape = self.shape(self.roles[main])
-            gallery = self.roles.get("gallery_embeddings", self.roles[main])
-            of_embeddings = zip(shape, self.shape(gallery), strict=True)
-            shapes = {*of_embeddings} if main == "embeddings" else {shape, shape[::-1]}
+        if is_chosen:
+            exempt |= _OF_MAIN_ROLES
+        names_of_roles = _OF_A_LAYOUT.union(_SIDES) - exempt
+        shapes = self._shapes_of_comparisons()
+        # A list of pairs, and top-K lists, have no mask.
+        may_have_mask = "indices" not in self.roles and any(len(shape) > 1 for shape in shapes)
         names = []
         for name, array in self.arrays.items():
-            shape = self.shape(name)
-            if name in _OF_A_LAYOUT.union(_SIDES) - exempt:
+            if name in names_of_roles:
                 raise fault(
                     self.path,
                     f"the array {name!r}, {array}, is not read with {layout}",
                     f"{_MEANT_AS.get(name, '')}leave it out, give it another name, or say "
                     f'`columns={{"{name}": None}}` if it is not to be read',
                 )
+            shape = self.shape(name)
             is_matrix = len(shape) > 1 and prod(shape) > 1 and name not in RESERVED | self.used
-            if not (is_matrix or self.is_unused_list(name)):
+            if not is_matrix:
+                if self.is_unused_list(name):
+                    names.append(name)
                 continue
+            is_of_both_sides = len(shape) == 2 and shape[1] == 2  # metadata of pairs
+            if is_chosen and not is_of_both_sides:
+                continue  # a matrix beside the one that was chosen
             is_of_comparisons = any(shape[: len(x)] == x for x in shapes)
-            is_of_sides = len(shape) == 2 and shape[1] == 2  # metadata of both sides of pairs
-            if is_matrix and is_of_comparisons and not is_chosen and not is_of_sides:
+            if is_of_comparisons and not is_of_both_sides:
                 mask = f'`columns={{"mask": "{name}"}}` if it has the classes of the cells, or '
                 raise fault(
                     self.path,
                     f"the array {name!r}, {array}, has a value for each comparison, and its name "
                     f"is none of the roles {', '.join(ROLES)}",
-                    f"say {mask if main != 'indices' and len(min(shapes)) > 1 else ''}"
+                    f"say {mask if may_have_mask else ''}"
                     f'`columns={{"{name}": None}}` if it is not to be read',
                 )
-            if not is_matrix or not is_chosen or is_of_sides:
-                names.append(name)
+            names.append(name)
         return names
+
+    def _shapes_of_comparisons(self) -> set[tuple[int, ...]]:
+        """Return the shapes, or their first dimensions, of arrays with a value for each comparison.
+
+        Another program may have written a matrix with the gallery first.
+        """
+        main = next((role for role in MAIN_ROLES if role in self.roles), None)
+        if main is None:
+            return set()
+        shape = self.shape(self.roles[main])
+        if main != "embeddings":
+            return {shape, shape[::-1]}
+        gallery = self.roles.get("gallery_embeddings", self.roles[main])
+        return {(shape[0], self.shape(gallery)[0])}
 
     def is_unused_list(self, name: str) -> bool:
         """Whether an array without a prefix is a list of values that has no role."""
@@ -705,6 +737,7 @@ def _require_one_set(file: ArrayFile, are_one_set: bool) -> None:
 
 
 def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
+    """Return the distances of embeddings; `as_read`, they are computed as they are read."""
     arguments = file.arguments
     if arguments.peek("kind") == "distance":
         arguments.take("kind")  # another has no meaning: embeddings are compared by distances
@@ -714,15 +747,16 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         if len(shape) != 2:
             raise wrong_shape(file.path, repr(name), shape, "one embedding per row")
     are_one_set = len(names) == 1
-    counts = [file.arrays[name].shape[0] for name in names]
+    counts = file.arrays[names[0]].shape[0], file.arrays[names[-1]].shape[0]
+
     gallery = None if are_one_set else file.labels("gallery", counts[1], "gallery templates")
     probe = file.labels("probe", counts[0], "templates", has_metadata=are_one_set)
     if probe is None or not are_one_set and gallery is None:
-        raise file.no_labels(counts[0], counts[-1])
-    shape = counts[0], counts[-1]
-    probe_meta, gallery_meta = _metadata(file, (probe, gallery), shape, are_one_set, plain=True)
+        raise file.no_labels(*counts)
+    probe_meta, gallery_meta = _metadata(file, (probe, gallery), counts, are_one_set, plain=True)
     metric = file.word("metric", "cosine", METRICS)
     mask = file.take("mask")
+
     features = []
     titles = None
     for name in names:
@@ -730,41 +764,19 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
         titles = titles_of(values)
         checked = as_embeddings(values, f"{file.path}: {name}")
         features.append(values if hasattr(values, "iloc") else checked)  # rows may have numbers
-    labels = [side.columns()[0] for side in (probe, gallery) if side is not None]
+    labels = probe.columns()[0]
     if "trials" in arguments:
         _require_one_set(file, are_one_set)
-        side = GivenSide(Keys(), labels[0], probe_meta)
-        side.join(arguments.names)
-        subjects = as_subjects(side.labels, "labels", counts[0])
-        columns: Any = as_meta(side.meta, counts[0], "probe_meta")
-        require_features(FeatureSide(features[0], subjects, f"{file.path}: {names[0]}"))
-        vectors, names_of_rows, people = features[0], side.keys.names, subjects
-        left_out: tuple[Message, ...] = ()
-        means = ""
-        if average := arguments.take("average", ()):
-            means = f", means by {' and '.join(average)} of {len(vectors)} embeddings"
-            columns = columns | {"": subjects}
-            vectors, columns, reasons = average_embeddings(vectors, columns, average, "probe")
-            names_of_rows, people = as_names(columns[average[0]]), columns.pop("", None)
-            left_out = left_out_of(reasons, average)
-
-        def scores_at(enrolled: Any, probe: Any, genuine: Any, fold: Any) -> Scores:
-            of_pairs = None
-            if people is not None:
-                of_pairs = np.column_stack([people[probe], people[enrolled]])
-            values = EmbeddingSource(vectors, vectors, metric).pairs(enrolled, probe)
-            pairs = PairList.from_arrays(values, genuine, subjects=of_pairs, pair_folds=fold)
-            scores = Scores._of_pairs(pairs, kind="distance", nan=file.nan, name=file.path.stem)
-            return scores._with(metric=metric if isinstance(metric, str) else "")
-
-        scores = _scores_of_trials(file, people, columns, names_of_rows, scores_at)
-        origin = describe_metric(metric, vectors) + means
-        return scores._with(origin=origin, remarks=(*scores.remarks, *left_out))
-    second = (None, None, None) if are_one_set else (features[1], labels[1], gallery_meta)
+        source = f"{file.path}: {names[0]}"
+        return _embeddings_of_trials(file, features[0], labels, probe_meta, metric, source)
+    gallery_features = gallery_labels = None
+    if gallery is not None:
+        gallery_features, gallery_labels = features[1], gallery.columns()[0]
+    metadata = probe_meta, None if are_one_set else gallery_meta
     return Scores._from_embeddings(
         features[0],
-        second[0],
-        given_sides((labels[0], second[1]), (probe_meta, second[2])),
+        gallery_features,
+        given_sides((labels, gallery_labels), metadata),
         names=arguments.names,
         metric=metric,
         nan=file.nan,
@@ -778,10 +790,50 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
     )
 
 
+def _embeddings_of_trials(
+    file: ArrayFile, embeddings: Any, labels: Any, meta: Meta, metric: Any, source: str
+) -> Scores:
+    """Return the distances of the pairs that `trials` lists, of embeddings or of their means.
+
+    Errors of the embeddings begin with their `source`.
+    """
+    arguments = file.arguments
+    side = GivenSide(Keys(), labels, meta)
+    side.join(arguments.names)
+    row_count = len(embeddings)
+    subjects = as_subjects(side.labels, "labels", row_count)
+    columns: Any = as_meta(side.meta, row_count, "probe_meta")
+    require_features(FeatureSide(embeddings, subjects, source))
+    vectors, names, people = embeddings, side.keys.names, subjects
+    left_out: tuple[Message, ...] = ()
+    means = ""
+    if average := arguments.take("average", ()):
+        means = f", means by {' and '.join(average)} of {row_count} embeddings"
+        columns = columns | {"": subjects}
+        vectors, columns, reasons = average_embeddings(embeddings, columns, average, "probe")
+        names = as_names(columns[average[0]])
+        people = columns.pop("", None)  # None if a mean is of several people
+        left_out = left_out_of(reasons, average)
+
+    def scores_at(enrolled: Any, probe: Any, genuine: Any, fold: Any) -> Scores:
+        of_pairs = None
+        if people is not None:
+            of_pairs = np.column_stack([people[probe], people[enrolled]])
+        values = EmbeddingSource(vectors, vectors, metric).pairs(enrolled, probe)
+        pairs = PairList.from_arrays(values, genuine, subjects=of_pairs, pair_folds=fold)
+        scores = Scores._of_pairs(pairs, kind="distance", nan=file.nan, name=file.path.stem)
+        return scores._with(metric=metric if isinstance(metric, str) else "")
+
+    scores = _scores_of_trials(file, people, columns, names, scores_at)
+    origin = describe_metric(metric, vectors) + means
+    return scores._with(origin=origin, remarks=(*scores.remarks, *left_out))
+
+
 # ------------------------------------------------------------------------- top-K lists
 
 
 def _top_k_lists(file: ArrayFile) -> Scores:
+    """Return top-K lists: ``indices`` (queries, K), labels, and perhaps the scores of entries."""
     arguments = file.arguments
     path = file.path
     name = file.take("indices") or ""
@@ -789,18 +841,7 @@ def _top_k_lists(file: ArrayFile) -> Scores:
     if lists.ndim != 2 or lists.dtype.kind not in "iu":
         expected = "integers (queries, K), the nearest gallery entries of each query"
         raise fault(path, f"{name!r} is {file.arrays[name]}", f"expected {expected}")
-
-    # The scores of the entries; lists of entries alone have none.
-    values = file.take("scores") if "columns.scores" in arguments else None
-    if values is None:
-        for known_name in NAMES["values"]:
-            if known_name not in file.arrays:
-                continue
-            if (shape := file.shape(known_name)) == lists.shape:
-                values = known_name
-                break
-            if known_name != "scores":  # which may be a matrix beside the lists
-                raise wrong_shape(path, repr(known_name), shape, f"{lists.shape}, as the lists")
+    values = _scores_of_entries(file, lists.shape)
     kind: Kind = "similarity"
     remarks: tuple[str, ...] = ()
     if values != "similarities" or "kind" in arguments or "kind" in file.arrays:
@@ -822,11 +863,17 @@ def _top_k_lists(file: ArrayFile) -> Scores:
         raise file.no_labels(*counts)
     probe_meta, gallery_meta = _metadata(file, (probe, gallery), counts)
 
-    # Lists that bioeval saved state the entry of each query, and lack it already.
-    are_saved = not arguments.names_arrays and "probe_ids" in file.arrays
     leave_out = arguments.take("lists.leave_out_query")
     if leave_out is None and probe is gallery:
         leave_out = True  # a gallery searched with its own templates
+    query_positions = None
+    # Lists that bioeval saved state the entry of each query, and lack it already.
+    are_saved = not arguments.names_arrays and "probe_ids" in file.arrays
+    if are_saved:
+        leave_out = False
+    else:
+        query_positions = file.read_if_there("query_positions")
+    # MATLAB counts from 1, and bioeval from 0; other lists are asked about if they may do either.
     first_index = arguments.take("lists.first_index")
     if first_index is None and file.matlab:
         first_index = 1
@@ -841,8 +888,8 @@ def _top_k_lists(file: ArrayFile) -> Scores:
         probe_meta=probe_meta,
         gallery_meta=gallery_meta,
         name=path.stem,
-        leave_out_query=False if are_saved else leave_out,
-        query_positions=None if are_saved else file.read_if_there("query_positions"),
+        leave_out_query=leave_out,
+        query_positions=query_positions,
         first_index=first_index,
         shared=arguments.take("shared"),
     )
@@ -860,6 +907,21 @@ def _top_k_lists(file: ArrayFile) -> Scores:
     return scores._with(reading=remarks)
 
 
+def _scores_of_entries(file: ArrayFile, shape_of_lists: tuple[int, ...]) -> str | None:
+    """Return the array of the scores in top-K lists; None of lists of entries alone."""
+    if "columns.scores" in file.arguments and (stated := file.take("scores")) is not None:
+        return stated
+    for name in NAMES["values"]:
+        if name not in file.arrays:
+            continue
+        shape = file.shape(name)
+        if shape == shape_of_lists:
+            return name
+        if name != "scores":  # which may be a matrix beside the lists
+            raise wrong_shape(file.path, repr(name), shape, f"{shape_of_lists}, as the lists")
+    return None
+
+
 # ------------------------------------------------------------------------- metadata
 
 
@@ -872,10 +934,48 @@ def _metadata(
 ) -> tuple[Meta, Meta]:
     """Return the metadata of the `sides`, probes and gallery, which `are_one_set` of templates.
 
-    They are arrays ``probe_x`` and ``gallery_x``, with `plain` also arrays without a prefix, arrays
-    that ``columns`` names, cameras, and the columns of the files of the labels.
+    The column ``x`` is, from the strongest source:
+
+    1. the array that ``columns`` names for it, or a camera under a name of other programs
+    2. the array ``probe_x`` or ``gallery_x``; with `plain` also ``x``
+    3. the column ``x`` of the file of the labels
     """
-    is_own_layout, stated = file.is_own_layout, file.arguments.meta
+    # The array of each column, of the probes and of the gallery.
+    array_of_column = _arrays_by_name(file, counts, are_one_set, plain)
+    stated = [*_cameras_of_reid(file, are_one_set), *_stated_metadata(file, are_one_set)]
+    for side, column, array in stated:
+        if file.shape(array) != (counts[side],):
+            raise file.wrong_length(array, counts[side])
+        arrays = array_of_column[side]
+        # An array is one column only, under the name that was given.
+        for other in [x for x in arrays if arrays[x] == array]:
+            del arrays[other]
+        arrays[column] = array
+
+    metadata = []
+    for labels, arrays in zip(sides, array_of_column, strict=True):
+        file.used.update(arrays.values())
+        from_arrays = {column: file.read(array) for column, array in arrays.items()}
+        from_labels = labels.columns()[1] if labels else {}
+        # A column in two orders, without names that join them, is an error.
+        if labels and not labels.names:
+            for column in from_labels.keys() & from_arrays.keys():
+                of_labels = {f"{column} of the labels": from_labels[column]}
+                refuse_other_orders(of_labels | {column: from_arrays[column]}, None)
+        metadata.append(from_labels | from_arrays)
+    probe_meta, gallery_meta = metadata
+    return probe_meta, gallery_meta
+
+
+def _arrays_by_name(
+    file: ArrayFile, counts: tuple[int, int], are_one_set: bool, plain: bool
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the arrays of metadata of each side, by column: those with as many values as it.
+
+    ``probe_x`` is of the probes and ``gallery_x`` of the gallery; ``x`` is read if `plain`, and is
+    of the probes. In bioeval's own layout, an array with another length is an error.
+    """
+    is_own_layout = file.is_own_layout
     names_in_use = RESERVED.union(_SIDES, file.used)
     if are_one_set and not is_own_layout:
         names_in_use |= {*NAMES["camera of the gallery"]}  # a square matrix has one side
@@ -889,69 +989,70 @@ def _metadata(
     if len(candidates) > MOST_COLUMNS:
         problem = f"holds {len(candidates):,} arrays of metadata"
         raise fault(file.path, problem, f"expected at most {MOST_COLUMNS:,}")
-    array_of_column: tuple[dict[str, str], dict[str, str]] = ({}, {})  # of each side
+
+    array_of_column: tuple[dict[str, str], dict[str, str]] = ({}, {})
     for name in candidates:
         side, column = side_and_column(name)
-        if side and are_one_set:
+        if side == 1 and are_one_set:  # only a repetition of the probes' metadata makes sense
             same = f"probe_{column}"
             is_same = same in file.arrays and file.are_equal(name, same)
             if is_own_layout and not is_same:
                 problem = f"there are gallery metadata, {name!r}, but no gallery_labels"
                 raise fault(file.path, problem)
-        elif file.shape(name) == (counts[side or 0],) and not file.arrays[name].dtype.hasobject:
-            array_of_column[side or 0][column] = name
+            continue
+        side = side or 0
+        if file.shape(name) == (counts[side],) and not file.arrays[name].dtype.hasobject:
+            array_of_column[side][column] = name
         elif is_own_layout and (column != name or file.is_unused_list(name)):
             file.refuse_objects(name)
-            raise file.wrong_length(name, counts[side or 0])
+            raise file.wrong_length(name, counts[side])
+    return array_of_column
 
-    # Cameras under the names of other programs, and the columns that `columns` names, unless they
-    # are columns of a file of labels: the side, the column, and the array of its values.
-    further: list[tuple[int, str, str]] = []
-    if not is_own_layout and "camera" not in stated:
-        for side, role in enumerate(("camera of queries", "camera of the gallery")):
-            array = next((x for x in NAMES[role] if x in file.arrays), None)
-            is_side = not (side and are_one_set)
-            if array and is_side and f"{PREFIXES[side]}camera" not in stated:
-                further.append((side, "camera", array))
-    are_in_files = file.label_files or are_one_set and "labels" in file.arguments
-    for word, array in () if are_in_files else file.arguments.all_meta().items():
-        side_of_word, column = side_and_column(word)
-        columns = [(side, word, f"{PREFIXES[side]}{array}") for side in (0, 1)]
+
+def _cameras_of_reid(file: ArrayFile, are_one_set: bool) -> list[tuple[int, str, str]]:
+    """Return side, column and array of cameras under the names of re-identification programs."""
+    stated = file.arguments.meta
+    if file.is_own_layout or "camera" in stated:
+        return []
+    cameras = []
+    roles = ["camera of queries"] if are_one_set else ["camera of queries", "camera of the gallery"]
+    for side, role in enumerate(roles):
+        array = next((name for name in NAMES[role] if name in file.arrays), None)
+        if array and f"{PREFIXES[side]}camera" not in stated:
+            cameras.append((side, "camera", array))
+    return cameras
+
+
+def _stated_metadata(file: ArrayFile, are_one_set: bool) -> list[tuple[int, str, str]]:
+    """Return side, column and array of the metadata that ``columns`` names.
+
+    Of two sides, ``{"camera": "cam"}`` names ``probe_cam`` and ``gallery_cam``, and
+    ``{"probe_camera": "cam"}`` names ``cam``.
+    """
+    if file.label_files or are_one_set and "labels" in file.arguments:
+        return []  # then ``columns`` names columns of the file of labels
+    stated = []
+    for word, array in file.arguments.all_meta().items():
+        side, column = side_and_column(word)
         if are_one_set:
             columns = [(0, word, array if array in file.arrays else f"probe_{array}")]
-        elif side_of_word is not None:
-            columns = [(side_of_word, column, array)]
-        elif array in file.arrays and not any(name in file.arrays for _, _, name in columns):
-            raise DataError(
-                f"{file.path}: {array!r} is given for {word!r}, but probes and gallery "
-                f'differ; say `columns={{"probe_{word}": "{array}"}}` and '
-                f'`columns={{"gallery_{word}": ...}}`'
-            )
+        elif side is not None:
+            columns = [(side, column, array)]
+        else:
+            columns = [(0, word, f"probe_{array}"), (1, word, f"gallery_{array}")]
+            has_prefix = any(name in file.arrays for _, _, name in columns)
+            if array in file.arrays and not has_prefix:
+                raise DataError(
+                    f"{file.path}: {array!r} is given for {word!r}, but probes and gallery "
+                    f'differ; say `columns={{"probe_{word}": "{array}"}}` and '
+                    f'`columns={{"gallery_{word}": ...}}`'
+                )
         for _, _, name in columns:
+            # An error calls the array as the argument does.
             is_absent = name not in file.arrays and array not in file.arrays
             file.require(array if is_absent else name, word)
-        further += columns
-    for side, column, array in further:
-        if file.shape(array) != (counts[side],):
-            raise file.wrong_length(array, counts[side])
-        arrays = array_of_column[side]
-        # An array is one column only, under the name that was given.
-        for name in [x for x in arrays if arrays[x] == array]:
-            del arrays[name]
-        arrays[column] = array
-    metadata = []
-    for labels, arrays in zip(sides, array_of_column, strict=True):
-        file.used.update(arrays.values())
-        from_arrays = {name: file.read(array) for name, array in arrays.items()}
-        from_labels = labels.columns()[1] if labels else {}
-        # A column in two orders, without names that join them, is an error.
-        if labels and not labels.names:
-            for name in from_labels.keys() & from_arrays.keys():
-                values = {f"{name} of the labels": from_labels[name], name: from_arrays[name]}
-                refuse_other_orders(values, None)
-        metadata.append(from_labels | from_arrays)
-    probe_meta, gallery_meta = metadata
-    return probe_meta, gallery_meta
+        stated += columns
+    return stated
 
 
 # ------------------------------------------------------------------------- trials
@@ -1052,21 +1153,7 @@ def _pairs(file: ArrayFile, name: str) -> Scores:
             f"{file.path}: {name!r} is a list of {pair_count} scores without classes; name the "
             f'array of 0 and 1 with `columns={{"genuine": ...}}`. It holds: {file.contents}'
         )
-    templates: Any = _both_sides(file, "template", pair_count)
-    names = None if templates is None else file.read_if_there("template_names")
-    if names is not None:  # places in the array of names
-        are_places = templates.shape == (pair_count, 2) and templates.dtype.kind in "iu"
-        are_places = are_places and names.ndim == 1
-        if not are_places or templates.min(initial=0) < 0 or templates.max(initial=0) >= len(names):
-            raise fault(
-                file.path,
-                f"'templates' is {templates.shape} {templates.dtype}",
-                f"expected ({pair_count}, 2) places in 'template_names', 0 to {names.size - 1:,}",
-            )
-        if len({*names.tolist()}) < len(names):
-            raise fault(file.path, "'template_names' has a name twice", "expected each once")
-        enrolled, probes = np.ascontiguousarray(templates.T, dtype=np.int32)
-        templates = Codes.known(as_objects(names.tolist()), probes, enrolled)
+    templates = _templates_of_pairs(file, pair_count)
     ids = arguments.peek("distractor_ids")
     scores = Scores.from_pairs(
         values,
@@ -1082,19 +1169,41 @@ def _pairs(file: ArrayFile, name: str) -> Scores:
     return scores._with(reading=remarks)
 
 
+def _templates_of_pairs(file: ArrayFile, pair_count: int) -> Any:
+    """Return the templates of both sides: names (pairs, 2), or codes of ``template_names``."""
+    templates = _both_sides(file, "template", pair_count)
+    names = None if templates is None else file.read_if_there("template_names")
+    if templates is None or names is None:
+        return templates
+    are_places = templates.shape == (pair_count, 2) and templates.dtype.kind in "iu"
+    are_places = are_places and names.ndim == 1
+    if not are_places or templates.min(initial=0) < 0 or templates.max(initial=0) >= len(names):
+        raise fault(
+            file.path,
+            f"'templates' is {templates.shape} {templates.dtype}",
+            f"expected ({pair_count}, 2) places in 'template_names', 0 to {names.size - 1:,}",
+        )
+    if len({*names.tolist()}) < len(names):
+        raise fault(file.path, "'template_names' has a name twice", "expected each once")
+    enrolled, probes = np.ascontiguousarray(templates.T, dtype=np.int32)
+    return Codes.known(as_objects(names.tolist()), probes, enrolled)
+
+
 def _both_sides(file: ArrayFile, noun: str, pair_count: int) -> np.ndarray | None:
     """Return the subjects or templates of both sides, (pairs, 2); None if the file has neither."""
     if f"{noun}s" in file.arrays:
         return file.read_if_there(f"{noun}s")
     stated = file.arguments.meta
-    named: dict[str, str] = {}
+    named: dict[str, str] = {}  # the array of each side
     for side in (f"{noun}_a", f"{noun}_b"):
-        words = [x for x in COLUMNS[side] if x in stated]
+        words = [word for word in COLUMNS[side] if word in stated]
         for word in words:
             file.require(stated[word], word)
-        known = [x for x in COLUMNS[side] if x in file.arrays and x not in stated.values()]
-        known = [x for x in known if file.shape(x) == (pair_count,)] or known
-        if names := [stated[x] for x in words] or known:
+        names = [stated[word] for word in words]
+        if not names:  # arrays with a known name, if possible with a value for each pair
+            names = [x for x in COLUMNS[side] if x in file.arrays and x not in stated.values()]
+            names = [x for x in names if file.shape(x) == (pair_count,)] or names
+        if names:
             named[side] = first_of_role(file.path, names, f"array of {side}", file.are_equal)
     if not named:
         return None
@@ -1131,13 +1240,16 @@ def _meta_of_pairs(file: ArrayFile, pair_count: int) -> Meta:
             of_two_columns[name] = file.read(name)
             file.used.add(name)
     for probe_name in file.arrays:
-        name = probe_name.removeprefix("probe_")
-        names = (f"gallery_{name}", probe_name)
-        if name == probe_name or names[0] not in file.arrays or not names_in_use.isdisjoint(names):
+        column = probe_name.removeprefix("probe_")
+        gallery_name = f"gallery_{column}"
+        if column == probe_name or gallery_name not in file.arrays:
             continue
-        wrong = [x for x in names[::-1] if file.shape(x) != (pair_count,)]
+        if probe_name in names_in_use or gallery_name in names_in_use:
+            continue
+        wrong = [x for x in (probe_name, gallery_name) if file.shape(x) != (pair_count,)]
         if not wrong:
-            by_prefix[name] = np.column_stack([file.read(x) for x in names])
+            both_sides = [file.read(gallery_name), file.read(probe_name)]
+            by_prefix[column] = np.column_stack(both_sides)
         elif not file.arguments.names_arrays:  # else `columns` says which arrays are meant
             raise file.wrong_length(wrong[0], pair_count)
     return by_option | of_two_columns | by_prefix

@@ -215,6 +215,7 @@ def test_arrays_that_are_no_columns_are_named(tmp_path):
         ({"d": D, "y": WHO, "session": SHORT, "camera": WHOLE, "note": "x"}, foreign, ["session"]),
         ({"scores": D, "session": WHOLE, **sides}, {}, ["session"]),
         ({"scores": D[:, 0], "genuine": [1, 1, 0, 0], "session": WHOLE}, {}, ["session"]),
+        ({"embeddings": D[:, :3], "labels": WHO, "whitening": np.eye(3)}, {}, ["whitening"]),
         ({"d": D, "y": WHO, "camera": WHOLE}, foreign, None),
     ):
         np.savez(path, **arrays)
