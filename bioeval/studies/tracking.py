@@ -42,9 +42,10 @@ from bioeval.stats.weighted_sums import ratio
 from bioeval.studies.boxes import (
     LISTED,
     BoxRows,
+    SequenceRows,
     SequenceSource,
     are_trackers,
-    frames_given,
+    frames_of_sequences,
     read_sequences,
     sources_of,
 )
@@ -96,20 +97,12 @@ class Scene:
     - `notes`: remarks on the data
     """
 
-    def __init__(
-        self,
-        name: str,
-        truth: BoxRows,
-        result: BoxRows,
-        frames: int | None,
-        frames_from: str,
-        options: TrackingOptions,
-        numbered: bool,
-    ):
+    def __init__(self, sequence: SequenceRows, options: TrackingOptions, numbered: bool):
         """Order the rows of a sequence, and code its targets and identities.
 
         Classes are `numbered` if a row of the ground truth, in any sequence, has a class from 1 up.
         """
+        truth, result, frames = sequence.truth, sequence.result, sequence.frames
         frames_with_rows = np.union1d(truth.frame, result.frame)
         truth_order = _order_of_rows(truth)
         result_order = _order_of_rows(result)
@@ -119,25 +112,27 @@ class Scene:
                 if beyond.size:
                     raise DataError(
                         f"{rows.where(beyond[0])}: frame is {rows.frame[beyond[0]]}; expected at "
-                        f"most {frames}, the length that is {frames_from}"
+                        f"most {frames}, the length that is {sequence.frames_from}"
                     )
-        self.name = name
+        self.name = sequence.name
         self.truth, self.target_ids = _coded_boxes(truth, truth_order, frames_with_rows)
         self.result, self.identity_ids = _coded_boxes(result, result_order, frames_with_rows)
         self.world = truth.world
         self.frames_with_rows = len(frames_with_rows)
         self.frames = self.frames_with_rows if frames is None else frames
-        self.frames_from = "rows" if frames is None else frames_from
+        self.frames_from = "rows" if frames is None else sequence.frames_from
 
         # Which boxes of the ground truth are evaluated, and which are distractors.
         self.category = truth.category[truth_order]
         is_flagged = truth.flag[truth_order] != 0
         self.counted = is_flagged & _is_evaluated(self.category, options, numbered)
-        self.distractor = ~self.counted & (options.ignored != "count")
-        if options.ignored in DISTRACTORS:
+        self.distractor = ~self.counted
+        if options.ignored == "count":  # no box of the result is removed
+            self.distractor = np.zeros(len(self.counted), dtype=bool)
+        elif options.ignored in DISTRACTORS:
             self.distractor &= np.isin(self.category, DISTRACTORS[options.ignored])
 
-        self.notes = list[Message]()
+        self.notes: list[Message] = []
         if not self.counted.any():
             self.notes.append(Message("no-boxes", side="ground truth"))
         if not len(result):
@@ -792,8 +787,8 @@ class Evaluated:
             truths, results, frames, role, with_class=options.classes is not None
         )
         present = set[int]()
-        for _, truth, *_ in sequences:
-            present.update(truth.category.tolist())
+        for sequence in sequences:
+            present.update(sequence.truth.category.tolist())
         _require_classes(options.classes, present)
         numbered = max(present, default=0) >= 1
 
@@ -801,7 +796,7 @@ class Evaluated:
         measured = []
         for sequence in sequences:
             report(0, 0)
-            scene = Scene(*sequence, options, numbered)
+            scene = Scene(sequence, options, numbered)
             scenes.append(scene)
             measured.append(options.measure(scene))
         self.counts = _joined_by_name([counts for counts, _, _ in measured], np.array)
@@ -1244,7 +1239,7 @@ def tracking(
             'results of several, as {"A": result, "B": result}'
         )
     truths = sources_of(truth, "truth")
-    frames_of_sequence = frames_given(frames, truths)
+    frames_of_sequence = frames_of_sequences(frames, truths)
     results = sources_of(result, "result")
     evaluated = Evaluated(options, truths, results, frames_of_sequence)
     return _tracking_dataset(evaluated, options, method)
@@ -1344,7 +1339,7 @@ def compare_trackers(
     compared = _checked_measures(measures)
     _require_names_of_trackers(trackers)
     truths = sources_of(truth, "truth")
-    frames_of_sequence = frames_given(frames, truths)
+    frames_of_sequence = frames_of_sequences(frames, truths)
     results = {name: sources_of(result, _role(name)) for name, result in trackers.items()}
 
     # The sequences that all trackers have. A tracker with a single result, where the ground truth
