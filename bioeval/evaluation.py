@@ -180,9 +180,9 @@ def _evaluate_system(
     if (galleries := galleries_of(scores, card)) is not None:
         return _evaluate_galleries(scores, galleries, card, options)
     if card.has_folds:
-        from bioeval.studies import repeat as folds
+        from bioeval.studies.card_partition import evaluate_partition
 
-        return folds.evaluate_partition(scores, card, options)
+        return evaluate_partition(scores, card, options)
     tasks = CardTasks(scores, card, options, automatic=protocol == "auto")
     counted = tasks.count()
     attrs = {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}

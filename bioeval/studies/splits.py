@@ -1,7 +1,15 @@
 """Splits of scores into the training and the test part of each fold.
 
-The distinct templates of both sides are divided together, so that a subject is in the same part on
-both sides.
+A splitter divides *samples*: the distinct templates of both sides of a matrix together, so that a
+subject is in the same part on both sides, or the pairs or the subjects of a list of pairs. With
+this file, a fold of a matrix is evaluated so::
+
+    plan, sides = plan_of_scores(scores, splitter)
+    for (repeat, fold), split in plan.splits.items():
+        train, test = sides.view(split.train), sides.view(split.test)  # scores of both parts
+
+:class:`SplitPlan` has the splits as indices of samples; :class:`SplitSides` (of a matrix) and
+:class:`PairSides` turn them into rows and columns, or into pairs.
 """
 
 from __future__ import annotations
@@ -9,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +34,7 @@ from bioeval.scores.sides import Keys, as_names, in_order
 
 # An identity without a probe may be all distractors, if it has this many times the median number of
 # gallery templates.
-MANY = 5
+_TIMES_MEDIAN = 5
 
 
 #: The rows and the columns of a part, as indices.
@@ -63,53 +71,46 @@ class Split(NamedTuple):
         return cls(Part.of_one_set(nothing), test, nothing)
 
 
-def _training_and_test(splitter: Any, parts: tuple, n: int, *, tests_alone: bool) -> Split:
-    if not hasattr(parts, "test") and hasattr(parts, "_fields"):
+def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides | PairSides]:
+    """Return all splits of scores, and the samples that are divided: templates, or pairs."""
+    if scores.layout == "pairs":
+        if isinstance(splitter, partition.Experiment):
+            require_square(scores)
+        by_subject = _divides_people(splitter)
+        if by_subject:
+            require_people(scores, f"a division by subject ({type(splitter).__name__})")
+        groups = None
+        if isinstance(splitter, partition.PredefinedPairFolds):
+            folds = in_order(splitter.fold_of_pair, scores.pair_keys, "`fold_of_pair`")
+            scores = scores.with_remarks(*folds.remarks)
+            splitter = partition.PredefinedPairFolds(folds.values)
+            groups = scores.pair_subjects
+        pairs = PairSides(scores, by_subject)
+        meta = {} if by_subject else {"genuine": scores.genuine}
+        return SplitPlan(splitter, pairs.n, pairs.labels, groups=groups, meta=meta), pairs
+    if isinstance(splitter, partition.PredefinedPairFolds):
         raise DataError(
-            f"{name_of(splitter)} divides gallery from probes, not training from test; "
-            "be.repeat evaluates with each of its galleries"
+            "PredefinedPairFolds divides a list of pairs, but these scores are a matrix; take the "
+            "pairs out of it (scores.at_pairs), or divide its templates by PredefinedFolds"
         )
-    if not isinstance(splitter, Division):
-        checked = []
-        for part in parts:
-            array = np.asarray(part)
-            if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
-                raise DataError(
-                    f"{name_of(splitter)} yields an array {array.shape} {array.dtype}; expected "
-                    "indices of samples, whole numbers"
-                )
-            wrong = (array < 0) | (array >= n)
-            if wrong.any():
-                raise DataError(
-                    f"{name_of(splitter)} yields {counted(wrong.sum(), 'positions')} out of range, "
-                    f"the first is {int(array[np.argmax(wrong)])}; expected 0..{n - 1}"
-                )
-            checked.append(array.astype(np.int64))
-        train, test = checked[-2:]
-        if not len(test):
-            raise DataError(f"{name_of(splitter)} yields an empty test part")
-        for name, samples in (("training", train), ("test", test)):
-            if (name == "test" or not tests_alone) and len(np.unique(samples)) < len(samples):
-                numbers, times = np.unique(samples, return_counts=True)
-                raise DataError(
-                    f"{name_of(splitter)} yields index {int(numbers[times > 1][0])} twice in a "
-                    f"{name} part; expected each index once"
-                )
-        may_overlap = tests_alone and hasattr(parts, "_fields")
-        if not may_overlap and _flags_of(train, n, no_person=False)[test].any():
-            raise DataError("the splitter puts samples into both training and test")
-        parts = tuple(checked)
-    # Parts are training and test, or training, validation and test.
-    return Split(Part.of_one_set(parts[-2]), Part.of_one_set(parts[-1]), parts[0])
+    if not knows_people(scores):
+        raise ProtocolError(
+            "folds need the subjects of the templates, and a mask has none. Give labels"
+        )
+    sides = SplitSides(scores)
+    return sides.plan(splitter), sides
 
 
 class SplitPlan:
     """All splits of `n` samples by repeat and fold; an independent draw is a repeat of one fold.
 
     - `splits`: the splits by repeat and fold
+    - `shape`: the number of repeats, and the largest number of folds in a repeat
     - `codes` (int64 (repeats, n)): the fold that tests each sample, -1 if none does; None unless
       every fold trains on all samples that it does not test
     - `by_parts`: whether the splits are of an ``Experiment``
+    - `splitter`: the splitter of the user, with a seed
+    - `digest`: a digest of all parts; empty if there are test parts alone
     """
 
     def __init__(
@@ -133,75 +134,149 @@ class SplitPlan:
         splitter = seeded(splitter)
         self.splitter = splitter if is_of_user else given
         self.n = n
-        self.codes: np.ndarray | None = None
         self.by_parts = isinstance(splitter, partition.Experiment)
-        splits, have_all_samples = list[Split](), list[bool]()
+        # Folds divide the samples: every fold trains on all samples that it does not test.
+        are_folds = not (self.by_parts or type(splitter).__name__.endswith("ShuffleSplit"))
+        splits = []
         for parts in split_samples(splitter, n, labels, groups, meta):
-            if isinstance(parts, partition.ExperimentParts):
-                train, test = Part.of_one_set(parts.threshold_probes), Part.of_one_set(parts.probes)
-                if splitter.has_galleries:
-                    train = Part(parts.threshold_probes, parts.threshold_gallery)
-                    test = Part(parts.probes, parts.gallery)
-                split = Split(train, test, parts.train if len(parts.train) else train.probes)
-            elif tests_alone and isinstance(parts, partition.ProbesGallery):
-                split = Split.of_test_alone(Part(*parts))
-            else:
-                split = _training_and_test(splitter, parts, self.n, tests_alone=tests_alone)
-            train, test, _ = split
-            is_one_set = test.probes is test.gallery
-            have_all_samples.append(is_one_set and len(train.probes) + len(test.probes) == self.n)
+            split = _split_of_parts(splitter, parts, n, tests_alone)
+            train, test = split.train, split.test
+            if test.probes is not test.gallery or len(train.probes) + len(test.probes) != n:
+                are_folds = False
             splits.append(Split.of_test_alone(test) if tests_alone else split)
         if not splits:
             raise DataError("the splitter yields no split; expected at least one")
-        self.splits = {(i, 0): split for i, split in enumerate(splits)}
-        is_shuffled = type(splitter).__name__.endswith("ShuffleSplit")
-        if not (self.by_parts or is_shuffled) and all(have_all_samples):
-            # Number repeats and folds, if every repeat tests the same samples, each once.
-            repeats: list[np.ndarray] = []  # the fold of each sample, for each repeat
-            split_at: dict[Place, Split] = {}
-            fold = 0
-            for split in splits:
-                tested = split.test.probes
-                # A sample that is tested again begins a repeat.
-                if not repeats or (repeats[-1][tested] >= 0).any():
-                    repeats.append(np.full(self.n, -1, dtype=np.int64))
-                    fold = 0
-                repeats[-1][tested] = fold
-                split_at[len(repeats) - 1, fold] = split
-                fold += 1
-            codes = np.array(repeats)
-            if ((codes >= 0) == (codes[0] >= 0)).all():
-                self.codes = codes
-                self.splits = split_at
-        #: A digest of all parts; the samples are in the order of their names, if they have names.
+
+        numbered = _numbered_folds(splits, n) if are_folds else None
+        self.codes: np.ndarray | None = None
+        self.splits: dict[Place, Split] = {(i, 0): split for i, split in enumerate(splits)}
+        if numbered is not None:
+            self.codes, self.splits = numbered
+        last_repeat, last_fold = map(max, zip(*self.splits, strict=True))
+        self.shape = last_repeat + 1, last_fold + 1
         self.digest = ""
         if not tests_alone:
-            columns = {name: np.asarray(column) for name, column in (meta or {}).items()}
-            place = places_in_order(columns, n)[0]
-            digest = hashlib.blake2b(digest_size=8)
-            for train, test, fitted in self.splits.values():
-                is_in = np.zeros(n, dtype=np.uint8)
-                sides = (train.probes, train.gallery, test.probes, test.gallery, fitted)
-                for bit, side in enumerate(sides):
-                    is_in[place[side]] |= 1 << bit
-                digest.update(is_in.tobytes())
-            if labels is not None:
-                in_order_of_names = np.empty(n, dtype=object)
-                in_order_of_names[place] = np.asarray(labels, dtype=object)
-                digest.update(repr(in_order_of_names.tolist()).encode())
-            number = counted(len(self.splits), "splits")
-            self.digest = f"{number} of {n} samples, {digest.hexdigest()}"
-        #: The number of repeats, and the largest number of folds in a repeat.
-        self.shape = tuple((np.array([*self.splits]).max(axis=0) + 1).tolist())
+            self.digest = _digest_of_splits(self.splits.values(), n, labels, meta)
 
     def placed(self, values: np.ndarray) -> np.ndarray:
         """Return values over splits as values over (repeat, fold); NaN for a missing fold."""
         shape = *self.shape, *values.shape[1:]
-        placed = np.full(shape, np.nan)
         if len(self.splits) == math.prod(self.shape):
             placed = np.empty(shape, values.dtype)
-        placed[tuple(np.array([*self.splits]).T)] = values
+        else:
+            placed = np.full(shape, np.nan)
+        repeat, fold = np.array(list(self.splits)).T
+        placed[repeat, fold] = values
         return placed
+
+
+def _split_of_parts(splitter: Any, parts: Any, n: int, tests_alone: bool) -> Split:
+    """Return the training and the test part of what a splitter yields for one split."""
+    if isinstance(parts, partition.ExperimentParts):
+        # The threshold is chosen on a part of its own, which may be the training part.
+        train = Part.of_one_set(parts.threshold_probes)
+        test = Part.of_one_set(parts.probes)
+        if splitter.has_galleries:
+            train = Part(parts.threshold_probes, parts.threshold_gallery)
+            test = Part(parts.probes, parts.gallery)
+        return Split(train, test, fitted=parts.train if len(parts.train) else train.probes)
+    if tests_alone and isinstance(parts, partition.ProbesGallery):
+        return Split.of_test_alone(Part(*parts))
+    if hasattr(parts, "_fields") and not hasattr(parts, "test"):
+        raise DataError(
+            f"{name_of(splitter)} divides gallery from probes, not training from test; "
+            "be.repeat evaluates with each of its galleries"
+        )
+    if not isinstance(splitter, Division):  # the parts of our own splitters need no checks
+        parts = _checked_parts(splitter, parts, n, tests_alone)
+    # Training and test, or training, validation and test: the threshold is chosen on the part
+    # before the test.
+    *_, train, test = map(Part.of_one_set, parts)
+    return Split(train, test, fitted=parts[0])
+
+
+def _checked_parts(splitter: Any, parts: Any, n: int, tests_alone: bool) -> list[np.ndarray]:
+    """Return the parts of a splitter that is not of this package, as int64 indices of samples."""
+    checked = []
+    for part in parts:
+        array = np.asarray(part)
+        if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
+            raise DataError(
+                f"{name_of(splitter)} yields an array {array.shape} {array.dtype}; expected "
+                "indices of samples, whole numbers"
+            )
+        wrong = (array < 0) | (array >= n)
+        if wrong.any():
+            raise DataError(
+                f"{name_of(splitter)} yields {counted(wrong.sum(), 'positions')} out of range, "
+                f"the first is {int(array[np.argmax(wrong)])}; expected 0..{n - 1}"
+            )
+        checked.append(array.astype(np.int64))
+    train, test = checked[-2:]
+    if not len(test):
+        raise DataError(f"{name_of(splitter)} yields an empty test part")
+    # Of test parts alone, the training part is not used, and may be anything.
+    used_parts = {"test": test} if tests_alone else {"training": train, "test": test}
+    for name, samples in used_parts.items():
+        numbers, times = np.unique(samples, return_counts=True)
+        if len(numbers) < len(samples):
+            raise DataError(
+                f"{name_of(splitter)} yields index {int(numbers[times > 1][0])} twice in a "
+                f"{name} part; expected each index once"
+            )
+    may_overlap = tests_alone and hasattr(parts, "_fields")  # probes and gallery, with other names
+    if not may_overlap and _flags_of(train, n, no_person=False)[test].any():
+        raise DataError("the splitter puts samples into both training and test")
+    return checked
+
+
+def _numbered_folds(
+    splits: Sequence[Split], n: int
+) -> tuple[np.ndarray, dict[Place, Split]] | None:
+    """Return the fold of each sample in each repeat, and the splits by repeat and fold.
+
+    The folds are (repeats, n), -1 for a sample that is never tested. A repeat begins where a sample
+    is tested again. None if the repeats do not all test the same samples.
+    """
+    repeats: list[np.ndarray] = []
+    by_place: dict[Place, Split] = {}
+    fold = 0
+    for split in splits:
+        tested = split.test.probes
+        if not repeats or (repeats[-1][tested] >= 0).any():
+            repeats.append(np.full(n, -1, dtype=np.int64))
+            fold = 0
+        repeats[-1][tested] = fold
+        by_place[len(repeats) - 1, fold] = split
+        fold += 1
+    codes = np.array(repeats)
+    is_tested = codes >= 0
+    if (is_tested != is_tested[0]).any():
+        return None
+    return codes, by_place
+
+
+def _digest_of_splits(
+    splits: Iterable[Split], n: int, labels: Any, meta: Mapping[str, Any] | None
+) -> str:
+    """Return a digest of all parts, of the samples in the order of their names if they have any."""
+    columns = {name: np.asarray(column) for name, column in (meta or {}).items()}
+    place = places_in_order(columns, n)[0]
+    digest = hashlib.blake2b(digest_size=8)
+    number = 0
+    for train, test, fitted in splits:
+        number += 1
+        # A byte for each sample, with a bit for each set of samples that it is in.
+        sets_of_sample = np.zeros(n, dtype=np.uint8)
+        sets = (train.probes, train.gallery, test.probes, test.gallery, fitted)
+        for bit, samples in enumerate(sets):
+            sets_of_sample[place[samples]] |= 1 << bit
+        digest.update(sets_of_sample.tobytes())
+    if labels is not None:
+        labels_in_order = np.empty(n, dtype=object)
+        labels_in_order[place] = np.asarray(labels, dtype=object)
+        digest.update(repr(labels_in_order.tolist()).encode())
+    return f"{counted(number, 'splits')} of {n} samples, {digest.hexdigest()}"
 
 
 class Samples:
@@ -222,9 +297,10 @@ class Samples:
         """Return the numbers of subjects in each part, and of test subjects trained on."""
         train, test = self.has_subject(split.train), self.has_subject(split.test)
         subjects = [np.count_nonzero(train), np.count_nonzero(test)]
+        seen = train
         if split.fitted is not split.train.probes:
-            train |= self.has_subject(Part.of_one_set(split.fitted))
-        return {"subjects": subjects, "shared_subjects": np.count_nonzero(train & test)}
+            seen = train | self.has_subject(Part.of_one_set(split.fitted))
+        return {"subjects": subjects, "shared_subjects": np.count_nonzero(seen & test)}
 
 
 class SplitSides(Samples):
@@ -246,9 +322,11 @@ class SplitSides(Samples):
         # Lines are the rows, followed by the columns. The distinct templates of both, in order of
         # appearance: the template of each line, and the first line of each template.
         line_ids = np.append(scores.probe_ids, scores.gallery_ids)
-        _, first, by_id = np.unique(line_ids, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        template_of_line, first_line = np.argsort(order)[by_id.reshape(-1)], first[order]
+        _, first_of_id, id_of_line = np.unique(line_ids, return_index=True, return_inverse=True)
+        order = np.argsort(first_of_id)  # the distinct ids, by their first line
+        template_of_id = np.argsort(order)
+        template_of_line = template_of_id[id_of_line.reshape(-1)]
+        first_line = first_of_id[order]
         self.templates = len(first_line)
         code_of_line = np.append(scores.codes.probe, scores.codes.gallery)
         of_no_person = scores.codes.of_no_person(scores.no_person_ids)
@@ -267,9 +345,11 @@ class SplitSides(Samples):
         rows = len(scores.probe_ids)
         self.sample_of_row = sample_of_line[:rows]
         self.sample_of_column = sample_of_line[rows:]
+        # Whether rows, columns and samples are the same templates in the same order.
         samples = np.arange(self.n)
-        sides = self.sample_of_row, self.sample_of_column
-        self._is_one_set = all(np.array_equal(x, samples) for x in sides)
+        self._is_one_set = np.array_equal(self.sample_of_row, samples) and np.array_equal(
+            self.sample_of_column, samples
+        )
 
         # The columns of the samples, which splitters read.
         line_of_sample = first_line[is_person]
@@ -294,14 +374,35 @@ class SplitSides(Samples):
         """Return all splits into training and test, or with `tests_alone` all test parts."""
         if isinstance(splitter, partition.Experiment):
             require_square(self.scores)
+        if _divides_people(splitter):
+            self._warn_of_distractors()
+        splitter_of_samples = splitter
+        if isinstance(splitter, partition.PredefinedFolds):
+            splitter_of_samples = self._folds_of_samples(splitter)
+        plan = SplitPlan(
+            splitter_of_samples,
+            self.n,
+            self.labels,
+            meta=self.meta,
+            tests_alone=tests_alone,
+            given=splitter,
+        )
+        # Indices of somebody who counts each side from 0 may leave a side without a template.
+        if not self._is_one_set and not isinstance(splitter, Division):
+            for split in plan.splits.values():
+                self._require_both_sides(splitter, split.test)
+        return plan
+
+    def _warn_of_distractors(self) -> None:
+        """Warn if an identity without probes has so many templates that it may be distractors."""
         codes = self.scores.codes
         columns_of_people = codes.gallery[self.sample_of_column >= 0]
         templates = np.bincount(columns_of_people, minlength=len(codes.values))  # of each code
-        usual = np.median(templates[templates > 0]) if templates.any() else 0
-        is_frequent = (templates > 0) & (templates >= MANY * usual)
+        median = np.median(templates[templates > 0]) if templates.any() else 0
+        is_frequent = (templates > 0) & (templates >= _TIMES_MEDIAN * median)
         is_frequent[codes.probe] = False
-        if _divides_people(splitter) and is_frequent.any():
-            person = int(np.argmax(templates * is_frequent))
+        if is_frequent.any():
+            person = int(np.argmax(np.where(is_frequent, templates, 0)))
             label = codes.values[person : person + 1].tolist()[0]
             number = counted(int(templates[person]), "gallery templates")
             warnings.warn(
@@ -309,34 +410,33 @@ class SplitSides(Samples):
                 "and no probe, and goes into one part as one person; if these are distractors, "
                 f"give Scores(..., distractor_ids=({label!r},)): they are then in every gallery",
                 BioevalWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        if not isinstance(splitter, partition.PredefinedFolds):
-            of_samples = splitter
-        else:
-            given, noun = splitter.fold_of_sample, "`fold_of_sample`"
-            folds = in_order(given, Keys(self.names), noun)
-            if folds.is_joined:
-                of_samples = partition.PredefinedFolds(folds.values)
-            else:
-                if self.numbers is not None:
-                    folds = in_order(given, Keys(self.names, self.numbers), noun)
-                self.scores = self.scores.with_remarks(*folds.remarks)
-                of_rows = partition.PredefinedFolds(folds.values)
-                of_samples = of_rows.restricted_to(self.people, self.templates)
-        options = {"meta": self.meta, "tests_alone": tests_alone, "given": splitter}
-        plan = SplitPlan(of_samples, self.n, self.labels, **options)
-        if not self._is_one_set and not isinstance(splitter, Division):
-            for split in plan.splits.values():
-                sides = zip(("probe", "gallery template"), self.indices(split.test), strict=True)
-                if lacking := [side for side, indices in sides if not len(indices)]:
-                    probes = len(np.unique(self.sample_of_row[self.sample_of_row >= 0]))
-                    raise DataError(
-                        f"{name_of(splitter)} yields a test part without a {lacking[0]}; the "
-                        "indices of both sides are counted together: probes are 0 to "
-                        f"{probes - 1}, and gallery templates {probes} to {self.n - 1}"
-                    )
-        return plan
+
+    def _folds_of_samples(self, splitter: partition.PredefinedFolds) -> partition.PredefinedFolds:
+        """Return given folds in the order of the samples."""
+        folds_of_user, noun = splitter.fold_of_sample, "`fold_of_sample`"
+        folds = in_order(folds_of_user, Keys(self.names), noun)
+        if folds.is_joined:  # by the names of the samples
+            return partition.PredefinedFolds(folds.values)
+        # Folds without names are of all templates, in their order; distractors have a fold as well.
+        if self.numbers is not None:
+            folds = in_order(folds_of_user, Keys(self.names, self.numbers), noun)
+        self.scores = self.scores.with_remarks(*folds.remarks)
+        of_templates = partition.PredefinedFolds(folds.values)
+        return of_templates.restricted_to(self.people, self.templates)
+
+    def _require_both_sides(self, splitter: Any, test: Part) -> None:
+        rows, columns = self.indices(test)
+        if len(rows) and len(columns):
+            return
+        lacking = "gallery template" if len(rows) else "probe"
+        probes = len(np.unique(self.sample_of_row[self.sample_of_row >= 0]))
+        raise DataError(
+            f"{name_of(splitter)} yields a test part without a {lacking}; the "
+            "indices of both sides are counted together: probes are 0 to "
+            f"{probes - 1}, and gallery templates {probes} to {self.n - 1}"
+        )
 
     def view(self, part: Part) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""
@@ -347,13 +447,16 @@ class SplitSides(Samples):
         """Return the rows of a part, and its columns, which include all templates of no person."""
         if self._is_one_set:
             return part.probes, part.gallery
+        # A template of no person has the sample -1, and so the last flag.
         is_probe = _flags_of(part.probes, self.n, no_person=False)
         is_in_gallery = _flags_of(part.gallery, self.n, no_person=len(part.gallery) > 0)
-        rows, columns = is_probe[self.sample_of_row], is_in_gallery[self.sample_of_column]
-        return np.flatnonzero(rows), np.flatnonzero(columns)
+        rows = np.flatnonzero(is_probe[self.sample_of_row])
+        columns = np.flatnonzero(is_in_gallery[self.sample_of_column])
+        return rows, columns
 
 
 def _divides_people(splitter: Any) -> bool:
+    """Whether a splitter divides subjects; scikit-learn's say so in their names, as GroupKFold."""
     return bool(getattr(splitter, "by_subject", "Group" in type(splitter).__name__))
 
 
@@ -391,13 +494,15 @@ class PairSides(Samples):
     def pairs_in(self, samples: np.ndarray) -> np.ndarray:
         if not self.by_subject:
             return samples
-        is_inside = self._are_subjects_in(samples) | (self._subjects < 0)
-        return np.flatnonzero(is_inside.all(axis=0) & (self._subjects >= 0).any(axis=0))
+        is_person = self._subjects >= 0
+        is_inside = self._are_subjects_in(samples) | ~is_person  # (2, pairs)
+        return np.flatnonzero(is_inside.all(axis=0) & is_person.any(axis=0))
 
     def crossing(self, samples: np.ndarray) -> int:
         """Return the number of pairs of a subject in a part and a subject outside of it."""
-        first, second = self._are_subjects_in(samples)
-        return int(np.count_nonzero((first != second) & (self._subjects >= 0).all(axis=0)))
+        first_is_inside, second_is_inside = self._are_subjects_in(samples)
+        are_people = (self._subjects >= 0).all(axis=0)
+        return int(np.count_nonzero((first_is_inside != second_is_inside) & are_people))
 
     def _are_subjects_in(self, samples: np.ndarray) -> np.ndarray:
         """Return whether both subjects of each pair are among samples, bool (2, pairs)."""
@@ -406,18 +511,19 @@ class PairSides(Samples):
     def has_subject(self, part: Part) -> np.ndarray:
         codes, pairs = self.scores.codes, self.pairs_in(part.probes)
         is_in_part = np.zeros(len(codes.values), dtype=bool)
-        is_in_part[codes.probe[pairs]] = is_in_part[codes.gallery[pairs]] = True
+        is_in_part[codes.probe[pairs]] = True
+        is_in_part[codes.gallery[pairs]] = True
         return is_in_part & ~codes.no_person
 
     def sizes(self, split: Split) -> dict[str, Any]:
         """Return the numbers of subjects, or else of pairs, and of pairs that cross the parts."""
         train, test, _ = split
-        sizes: dict[str, Any] = {"subjects": [len(train.probes), len(test.probes)]}
-        if knows_people(self.scores):
-            sizes = super().sizes(split)
+        sizes: dict[str, Any] = {}
         if self.by_subject:
-            sizes = {"crossing_pairs": self.crossing(test.probes), **sizes}
-        return sizes
+            sizes["crossing_pairs"] = self.crossing(test.probes)
+        if knows_people(self.scores):
+            return sizes | super().sizes(split)
+        return sizes | {"subjects": [len(train.probes), len(test.probes)]}
 
     def view(self, part: Part) -> Scores | None:
         """Return the pairs of a part; None if there are none."""
@@ -435,33 +541,3 @@ def require_square(scores: Scores) -> None:
             f"({scores.layout}) are already divided; give all templates against all, or use "
             "SubjectShuffleSplit to divide their subjects"
         )
-
-
-def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides | PairSides]:
-    """Return all splits of scores, and the samples that are divided: templates, or pairs."""
-    if scores.layout == "pairs":
-        if isinstance(splitter, partition.Experiment):
-            require_square(scores)
-        by_subject = _divides_people(splitter)
-        if by_subject:
-            require_people(scores, f"a division by subject ({type(splitter).__name__})")
-        groups = None
-        if isinstance(splitter, partition.PredefinedPairFolds):
-            folds = in_order(splitter.fold_of_pair, scores.pair_keys, "`fold_of_pair`")
-            scores = scores.with_remarks(*folds.remarks)
-            splitter = partition.PredefinedPairFolds(folds.values)
-            groups = scores.pair_subjects
-        pairs = PairSides(scores, by_subject)
-        meta = {} if by_subject else {"genuine": scores.genuine}
-        return SplitPlan(splitter, pairs.n, pairs.labels, groups=groups, meta=meta), pairs
-    if isinstance(splitter, partition.PredefinedPairFolds):
-        raise DataError(
-            "PredefinedPairFolds divides a list of pairs, but these scores are a matrix; take the "
-            "pairs out of it (scores.at_pairs), or divide its templates by PredefinedFolds"
-        )
-    if not knows_people(scores):
-        raise ProtocolError(
-            "folds need the subjects of the templates, and a mask has none. Give labels"
-        )
-    sides = SplitSides(scores)
-    return sides.plan(splitter), sides

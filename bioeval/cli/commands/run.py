@@ -326,7 +326,7 @@ def _with_gallery(protocol: str, scores: Scores, card_options: dict[str, Any]) -
     if not is_all_pairs or not selection or experiment_options:
         return scores
     from bioeval.protocol.loading import for_layout
-    from bioeval.studies.repeat import splitter_of
+    from bioeval.studies.card_partition import splitter_of
     from bioeval.studies.splits import SplitSides
 
     for name in selection:
