@@ -1,10 +1,22 @@
-"""Cross-evaluation: a threshold is chosen on the training part of a fold, and judged on both."""
+"""Cross-evaluation: a threshold is chosen on the training part of a fold, and judged on both.
+
+The definition, of verification::
+
+    for split in plan.splits.values():
+        threshold = rule.choose(attempts of split.train)
+        for part in (split.train, split.test):
+            fa, fr = errors of the attempts of part at threshold
+
+:func:`cross_evaluate` is the public call. :class:`FoldOptions` says what is evaluated,
+:class:`FoldedSystem` has the scores and their splits, :func:`evaluate_folds` counts the errors, and
+:func:`fold_dataset` makes the result. Many folds are not counted one by one, as in this loop: they
+are masks of a matrix that is sorted once, or share a pass over the scores.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -49,6 +61,7 @@ from bioeval.counting.thresholds import (
 from bioeval.counting.verification import Use
 from bioeval.partition.any_splitter import SplitterLike, as_splitter, record_of
 from bioeval.partition.base import LabelCodes
+from bioeval.partition.claims import DrawnClaims
 from bioeval.protocol.tasks import ImpostorProbes, OpenSet, PlainTies, RankUnit
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import FIRST, Variables, dataset, rates_of, variables_over
@@ -245,14 +258,19 @@ def cross_evaluate(
     >>> test.frr_low.item() < test.frr.sel(statistic="mean").item() < test.frr_high.item()
     True
     """
-    # The options. Test parts have operating points of their own if any of these is given.
     splitter = as_splitter(splitter)
-    at_frr = check_targets(frr_targets, "frr_targets")
-    at_priors = check_priors(priors)
-    has_points = len(at_frr) or len(at_priors) or isinstance(splitter, partition.Experiment)
-    names_targets = far_targets is not None
-    if far_targets is None and has_points:
-        far_targets = FAR_TARGETS
+    checked_frr_targets = check_targets(frr_targets, "frr_targets")
+    checked_priors = check_priors(priors)
+    # Test parts have operating points of their own if any of these options asks for one.
+    checked_far_targets = None
+    if far_targets is not None:
+        checked_far_targets = check_targets(far_targets)
+    elif (
+        len(checked_frr_targets)
+        or len(checked_priors)
+        or isinstance(splitter, partition.Experiment)
+    ):
+        checked_far_targets = check_targets(FAR_TARGETS)
     options = FoldOptions(
         task=task,
         rule=Rule("none") if threshold is None else Rule.parse(threshold),
@@ -260,14 +278,17 @@ def cross_evaluate(
         search=OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors),
         ranks=parse_ranks(ranks),
         interval=required_interval(interval, REPEATED_INTERVALS),
-        far_targets=None if far_targets is None else check_targets(far_targets),
-        frr_targets=at_frr,
-        priors=at_priors,
+        far_targets=checked_far_targets,
+        frr_targets=checked_frr_targets,
+        priors=checked_priors,
         claims=claims,
     )
+
+    # Refuse options that have no effect.
     searches = options.task != "verification"
-    has_fusion = (rank_unit == "subject") if searches else (templates == "multi")
-    fused = '`rank_unit="subject"`' if searches else '`templates="multi"`'
+    has_fusion, fused = templates == "multi", '`templates="multi"`'
+    if searches:
+        has_fusion, fused = rank_unit == "subject", '`rank_unit="subject"`'
     identification = '`task="open_set"` or `task="closed_set"`'
     has_threshold = '`task="verification"` or `task="open_set"`'
     # Each option with its default, whether it has an effect here, and what it needs for one.
@@ -283,10 +304,10 @@ def cross_evaluate(
         ("kind", kind, None, estimator is not None, "`estimator`"),
     ):
         is_default = isinstance(option, type(default)) and option == default
-        is_given = not is_default and not (name == "threshold" and threshold is None)
-        if is_given and not has_effect:
+        if name == "threshold" and threshold is None:  # None is right where there is no threshold
+            is_default = True
+        if not is_default and not has_effect:
             raise ProtocolError(f"`{name}` has no effect without {need}; leave it out")
-
     if estimator is not None and claims is not None:
         raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
 
@@ -309,7 +330,7 @@ def cross_evaluate(
             options = options.checked(splitter)
             system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
             (dataset,) = _datasets(system, [options])
-    if names_targets:
+    if far_targets is not None:
         note_asked_targets(dataset)
     return dataset
 
@@ -324,30 +345,34 @@ def _datasets(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[xr.Dat
     datasets = []
     plan, sides = system.plan, system.sides
     for options, numbers in zip(tasks, evaluate_folds(system, tasks), strict=True):
-        about, of_all_folds = system.about, None
+        about, scores_of_all_folds = system.about, None
         if not system.is_fitted:
-            of_all_folds = system.scores
+            scores_of_all_folds = system.scores
             if options.task != "verification":
                 about = about.searching(system.scores)
             if options.claims is None:
                 lost = claims_lost(system.scores, options.fused(system.kind))
                 about = about.without_claims(*lost, where=" of all data")
-        dataset = fold_dataset(numbers, plan, about, options, of_all_folds)
+        dataset = fold_dataset(numbers, plan, about, options, scores_of_all_folds)
         dataset.attrs["sizes_are_of"] = system.unit
-        if plan.by_parts and not system.is_fitted and isinstance(sides, SplitSides):
-            tests = [split.test for split in plan.splits.values()]
-            words = "templates of a part are all compared with each other"
-            if all(part.probes is not part.gallery for part in tests):
-                people = [len(np.unique(sides.subject[part.gallery])) for part in tests]
-                everybody = [int(np.count_nonzero(sides.has_subject(part))) for part in tests]
-                words = (
-                    f"each test part: {span(people)} subjects enrolled with "
-                    f"{span([len(part.gallery) for part in tests])} templates in all, "
-                    f"{span(np.subtract(everybody, people))} not enrolled"
-                )
-            dataset.attrs["experiment"] = words
+        if plan.by_parts and isinstance(sides, SplitSides):
+            dataset.attrs["experiment"] = _experiment_in_words(plan, sides)
         datasets.append(dataset)
     return datasets
+
+
+def _experiment_in_words(plan: SplitPlan, sides: SplitSides) -> str:
+    """Return the sizes of the galleries of the test parts of an experiment."""
+    tests = [split.test for split in plan.splits.values()]
+    if any(part.probes is part.gallery for part in tests):
+        return "templates of a part are all compared with each other"
+    enrolled = np.array([len(np.unique(sides.subject[part.gallery])) for part in tests])
+    everybody = np.array([np.count_nonzero(sides.has_subject(part)) for part in tests])
+    templates = [len(part.gallery) for part in tests]
+    return (
+        f"each test part: {span(enrolled)} subjects enrolled with {span(templates)} templates in "
+        f"all, {span(everybody - enrolled)} not enrolled"
+    )
 
 
 #: The numbers of the splits of a plan, as arrays by name. Splits are in the order of `plan.splits`,
@@ -465,43 +490,48 @@ class FoldOptions:
         threshold can be chosen. A system that is trained in each fold has no scores yet.
         """
         if scores is not None:
-            is_list = scores.layout == "pairs"
-            if self.claims is not None and is_list:
-                raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
-            if self.has_threshold:
-                require_values(scores, f"{self.task_name} in folds")
-            if is_list and self.task != "verification":
-                raise ProtocolError(
-                    f"{self.task} needs a gallery to search; a list of pairs supports verification"
-                )
-            if is_list and self.use.templates == "multi":
-                require_subjects(scores, "multi-template")
+            self._require_support_of(scores)
         is_experiment = isinstance(splitter, partition.Experiment)
-        if self.has_threshold and self.rule.name == "none" and self.far_targets is None:
-            raise ProtocolError(
-                "without a threshold there are only the operating points of each test part: "
-                "give `far_targets`"
-            )
-        lacks_training_part = is_experiment and not splitter.chooses
-        if self.has_threshold and lacks_training_part and self.rule.name not in ("none", "fixed"):
-            raise ProtocolError(
-                f"the threshold is to be that of {self.rule.words}, but the experiment has neither "
-                "`train` nor `validation` to choose it on; give one of them, "
-                "such as `train=0.5`, or a threshold that is fixed; a card with "
-                'rule = "none" chooses none'
-            )
+        if self.has_threshold:
+            if self.rule.name == "none" and self.far_targets is None:
+                raise ProtocolError(
+                    "without a threshold there are only the operating points of each test part: "
+                    "give `far_targets`"
+                )
+            lacks_training_part = is_experiment and not splitter.chooses
+            if lacks_training_part and self.rule.name not in ("none", "fixed"):
+                raise ProtocolError(
+                    f"the threshold is to be that of {self.rule.words}, but the experiment has "
+                    "neither `train` nor `validation` to choose it on; give one of them, "
+                    "such as `train=0.5`, or a threshold that is fixed; a card with "
+                    'rule = "none" chooses none'
+                )
         if self.task == "verification":
             return self
         role = self.search.impostors
         if is_experiment and splitter.has_galleries:
-            role = splitter.impostors if role == "auto" else role
+            if role == "auto":
+                role = splitter.impostors
+        elif scores is None:  # the samples of a part are all compared with each other
+            role = role_of("all-against-all", role, all_enrolled=True)
         else:
-            if scores is None:
-                role = role_of("all-against-all", role, all_enrolled=True)
-            else:
-                all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
-                role = role_of(scores.layout, role, all_enrolled)
+            all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
+            role = role_of(scores.layout, role, all_enrolled)
         return replace(self, search=replace(self.search, impostors=role))
+
+    def _require_support_of(self, scores: Scores) -> None:
+        """Raise an error unless the scores support the task."""
+        is_list = scores.layout == "pairs"
+        if self.claims is not None and is_list:
+            raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
+        if self.has_threshold:
+            require_values(scores, f"{self.task_name} in folds")
+        if is_list and self.task != "verification":
+            raise ProtocolError(
+                f"{self.task} needs a gallery to search; a list of pairs supports verification"
+            )
+        if is_list and self.use.templates == "multi":
+            require_subjects(scores, "multi-template")
 
 
 def parse_ranks(ranks: Any) -> np.ndarray:
@@ -520,12 +550,14 @@ def judged(
     The counts are (splits, part), and 0 without a threshold. `parts` are the attempts of all
     training parts and of all test parts; `times` says how often an attempt counts in either.
     """
-    thresholds, is_defined = chosen.threshold, chosen.defined[:, None]
-    counts = [(x.genuine_attempts, x.impostor_attempts, *x.errors_at(thresholds)) for x in parts]
-    counts_by_part = np.array(counts) * np.reshape(times, (-1, 1, 1))  # (part, count, splits)
-    genuine, impostor, fa, fr = counts_by_part.transpose(1, 2, 0)
+    errors = [attempts.errors_at(chosen.threshold) for attempts in parts]
+    genuine = _over_parts([attempts.genuine_attempts for attempts in parts]) * times
+    impostor = _over_parts([attempts.impostor_attempts for attempts in parts]) * times
+    fa = _over_parts([accepts for accepts, _ in errors]) * times
+    fr = _over_parts([rejects for _, rejects in errors]) * times
+    is_defined = chosen.defined[:, None]
     return {
-        "threshold": thresholds,
+        "threshold": chosen.threshold,
         "threshold_next": chosen.next,
         "defined": chosen.defined,
         "genuine_attempts": genuine,
@@ -537,6 +569,11 @@ def judged(
     }
 
 
+def _over_parts(of_each_part: Sequence[np.ndarray]) -> np.ndarray:
+    """Join numbers (splits, ...) of the training and of the test part as (splits, part, ...)."""
+    return np.stack(of_each_part, axis=1)
+
+
 def numbers_of_splits(
     train: PartsOfScores, test: PartsOfScores, options: FoldOptions, kind: Kind
 ) -> Numbers:
@@ -544,8 +581,9 @@ def numbers_of_splits(
     rule = options.rule.as_distance(kind)  # a fitted system may have another kind
     if options.task != "verification":
         searches = train.searches(options.search), test.searches(options.search)
-        galleries = np.stack([train.gallery_subjects, test.gallery_subjects], axis=1)
-        return numbers_of_searches(*searches, options, rule) | {"gallery_subjects": galleries}
+        numbers = numbers_of_searches(*searches, options, rule)
+        numbers["gallery_subjects"] = _over_parts([train.gallery_subjects, test.gallery_subjects])
+        return numbers
     fusion = options.fused(kind)
     # Of a single large part, only the attempts that a rule needs are listed.
     trained, times = train.attempts(fusion, PointsWanted.of_rule(rule))
@@ -556,11 +594,14 @@ def numbers_of_splits(
     if options.claims is not None:
         assert isinstance(train, SelectedParts)
         assert isinstance(test, SelectedParts)
-        others = [x.unenrolled[fusion] for x in (train, test)]  # by part and split
-        splits = [*zip(chosen.threshold, *others, strict=True)]
-        accepted = [[np.count_nonzero(x <= t) for x in parts] for t, *parts in splits]
+        # Claims of probes that are not enrolled: (splits, part), as arrays of distances.
+        accepted, claims = [], []
+        for i, threshold in enumerate(chosen.threshold):
+            distances = train.unenrolled[fusion][i], test.unenrolled[fusion][i]
+            accepted.append([np.count_nonzero(x <= threshold) for x in distances])
+            claims.append([len(x) for x in distances])
         numbers["fa_unenrolled"] = np.array(accepted)
-        numbers["unenrolled_attempts"] = np.array([[*map(len, parts)] for _, *parts in splits])
+        numbers["unenrolled_attempts"] = np.array(claims)
     if options.far_targets is not None:
         if not test.listed:
             tested, _ = test.attempts(fusion, options.wanted)
@@ -575,43 +616,35 @@ def numbers_of_searches(
     parts = train, test
     numbers = {"tied": test.number(test.is_mated & (test.tied > 0))}
     if options.task == "closed_set":
-        attempts = _both_parts(x.number(x.is_mated) for x in parts)
-        numbers |= {
-            "cms_count": _both_parts(x.found(options.ranks)[1] for x in parts),
-            "attempts": attempts,
-            "skipped": _both_parts(x.number(~x.is_mated) for x in parts),
-        }
+        attempts = _over_parts([x.number(x.is_mated) for x in parts])
+        numbers["cms_count"] = _over_parts([x.found(options.ranks)[1] for x in parts])
+        numbers["attempts"] = attempts
+        numbers["skipped"] = _over_parts([x.number(~x.is_mated) for x in parts])
         if options.far_targets is not None:
-            (at_rank_1,) = test.found(np.ones(1, dtype=np.int64))[0].T
+            at_rank_1, _ = test.found(np.ones(1, dtype=np.int64))  # (splits, 1)
             with np.errstate(invalid="ignore"):
-                numbers["recognition_rate"] = at_rank_1 / attempts[:, 1]
+                numbers["recognition_rate"] = at_rank_1[:, 0] / attempts[:, 1]
         return numbers
     roles = [options.search.impostors] * test.parts
     ranked = [x.attempts(x.impostors(roles)) for x in parts]
-    at_first = [x.first for x in ranked]
-    chosen = choose_of_parts(rule, at_first[0])
-    at_rank, up_to_rank = zip(
-        *(x.found(options.ranks, chosen.threshold) for x in parts), strict=True
-    )
-    numbers |= judged(chosen, at_first)
-    numbers |= {"di": _both_parts(at_rank), "detected": _both_parts(up_to_rank)}
+    at_first_rank = [x.first for x in ranked]
+    chosen = choose_of_parts(rule, at_first_rank[0])
+    numbers |= judged(chosen, at_first_rank)
+    found = [x.found(options.ranks, chosen.threshold) for x in parts]
+    numbers["di"] = _over_parts([at_rank for at_rank, _ in found])
+    numbers["detected"] = _over_parts([up_to_rank for _, up_to_rank in found])
     numbers["searching"] = test.searching_people(roles)
     if options.far_targets is not None:
-        numbers["eer"] = at_first[1].equal_error().eer
+        numbers["eer"] = at_first_rank[1].equal_error().eer
         numbers["dir_at_far"], _ = ranked[1].dir_at_far(options.far_targets, options.ranks)
     return numbers
 
 
-def _both_parts(numbers: Iterable[np.ndarray]) -> np.ndarray:
-    """Return the numbers of the training and the test part over (split, part, ...)."""
-    return np.stack([*numbers], axis=1)
-
-
 # Repeats share a pass over the scores; this is the most pairs of folds in all of them.
-SHARED = 1 << 12
+_FOLD_PAIRS_AT_ONCE = 1 << 12
 
 
-# ------------------------------------------------------------------------------------- all folds
+# All folds.
 
 
 class FoldedSystem:
@@ -650,62 +683,111 @@ def evaluate_folds(system: FoldedSystem, tasks: Sequence[FoldOptions]) -> list[N
     """
     plan, sides = system.plan, system.sides
     splits = [*plan.splits.values()]
-    share_passes = [_share_passes(system, options) for options in tasks]
-    places: list[list[PartTemplates]] = []  # of all training parts, and of all test parts
-    shape: tuple[int, ...] = (0, 0)
-    matrix = None
-    masked: list[int] = []  # the numbers of the tasks whose parts are masks
+    train_and_test: PlacesOfParts | None = None
     if not system.is_fitted and isinstance(sides, SplitSides):
-        sets = [x.train for x in splits], [x.test for x in splits]
-        places = [[*map(sides.indices, parts)] for parts in sets]
-        shape = system.scores.shape
-        for i, options in enumerate(tasks):
-            ranks_people = options.task != "verification" and options.search.rank_unit == "subject"
-            if options.claims is None and not ranks_people:
-                masked.append(i)
-        # A pass over many scores counts all folds in the time in which masks count some.
-        passes_pay = all(share_passes[i] for i in masked) and not is_few(math.prod(shape))
-        if not passes_pay and masks_pay(system.scores, chain(*places)):
-            with suppress(DataError):  # a part may be without this fault, or raises the error
-                matrix = SortedMatrix(system.scores)
+        train_and_test = (
+            [sides.indices(split.train) for split in splits],
+            [sides.indices(split.test) for split in splits],
+        )
+
+    # How each task is counted, by its number.
+    share_passes = [_share_passes(system, options) for options in tasks]
+    matrix, masked = None, list[int]()
+    if train_and_test is not None:
+        masked = [i for i, options in enumerate(tasks) if _may_be_masked(options)]
+        matrix = _sorted_matrix(system.scores, train_and_test, all(share_passes[i] for i in masked))
     if matrix is None:
         masked = []
-    together = [i for i, share in enumerate(share_passes) if share and i not in masked]
-    selected = [i for i in range(len(tasks)) if i not in (*masked, *together)]
-    numbers: list[list[Numbers]] = [[] for _ in tasks]
-    for i in together:
+    in_passes = [i for i, share in enumerate(share_passes) if share and i not in masked]
+    selected = [i for i in range(len(tasks)) if i not in masked and i not in in_passes]
+
+    numbers: list[list[Numbers]] = [[] for _ in tasks]  # of each task, for each run of splits
+    for i in in_passes:
         numbers[i].append(_count_together(system, tasks[i]))
     tell = reporter()
     with rows_reported(to=None):  # progress counts folds, and not the rows that they read
-        if matrix is not None:
-            for run in batches(shape, places[0]):
-                train, test = (MaskedParts(matrix, x[run]) for x in places)
+        if matrix is not None and train_and_test is not None:
+            for run in batches(system.scores.shape, train_and_test[0]):
+                masks = [MaskedParts(matrix, places[run]) for places in train_and_test]
                 for i in masked:
+                    numbers[i].append(numbers_of_splits(masks[0], masks[1], tasks[i], system.kind))
+                tell(run.stop, len(splits))
+        if selected:
+            claims = next((options.claims for options in tasks if options.claims), None)
+            for run in _runs_of_selected(system, len(splits), train_and_test):
+                train, test = _selected_parts(system, splits[run], run.start, claims)
+                for i in selected:
                     numbers[i].append(numbers_of_splits(train, test, tasks[i], system.kind))
                 tell(run.stop, len(splits))
-        # Selected parts are counted together if their attempts are few enough to be listed.
-        runs: Iterable[slice] = (slice(i, i + 1) for i in range(len(splits)))
-        if places and all(is_few(len(rows) * len(columns)) for rows, columns in chain(*places)):
-            runs = batches(shape, places[0])
-        about = None if system.is_fitted else system.about
-        claims = next((options.claims for options in tasks if options.claims), None)
-        for run in runs if selected else ():
-            parts = []
-            for part, views in enumerate(zip(*map(system.parts, splits[run]), strict=True)):
-                drawn = [
-                    claims.draw(view, repeat=number, part=part)
-                    if claims and view is not None
-                    else None
-                    for number, view in enumerate(views, start=run.start)
-                ]
-                parts.append(SelectedParts(views, about, drawn))
-            for i in selected:
-                train_and_test = parts[0], parts[1]
-                numbers[i].append(numbers_of_splits(*train_and_test, tasks[i], system.kind))
-            tell(run.stop, len(splits))
     sizes = [sides.sizes(split) for split in splits]
-    sizes_of_parts = {name: np.array([x[name] for x in sizes]) for name in sizes[0]}
-    return [joined(x) | sizes_of_parts for x in numbers]
+    sizes_by_name = {name: np.array([x[name] for x in sizes]) for name in sizes[0]}
+    return [joined(of_runs) | sizes_by_name for of_runs in numbers]
+
+
+#: The rows and columns of all training parts, and of all test parts, of a matrix.
+PlacesOfParts = tuple[list[PartTemplates], list[PartTemplates]]
+
+
+def _may_be_masked(options: FoldOptions) -> bool:
+    """Whether :class:`MaskedParts` can count a task: neither drawn claims, nor ranks of people."""
+    ranks_people = options.task != "verification" and options.search.rank_unit == "subject"
+    return options.claims is None and not ranks_people
+
+
+def _sorted_matrix(
+    scores: Scores, train_and_test: PlacesOfParts, all_share_passes: bool
+) -> SortedMatrix | None:
+    """Return the sorted scores, of which parts are masks, or None if it does not pay to sort.
+
+    `all_share_passes` says whether all tasks could also be counted in passes.
+    """
+    # A pass over many scores counts all folds in the time in which masks count some.
+    if all_share_passes and not is_few(math.prod(scores.shape)):
+        return None
+    if not masks_pay(scores, chain(*train_and_test)):
+        return None
+    try:
+        return SortedMatrix(scores)
+    except DataError:  # a part may be without this fault, or raises the error
+        return None
+
+
+def _runs_of_selected(
+    system: FoldedSystem, splits: int, train_and_test: PlacesOfParts | None
+) -> Iterable[slice]:
+    """Return runs of splits whose parts are selected and counted together.
+
+    A run is a single split, unless the attempts of all parts are few enough to be listed.
+    """
+    if train_and_test is not None:
+        sizes = (len(rows) * len(columns) for rows, columns in chain(*train_and_test))
+        if all(map(is_few, sizes)):
+            return batches(system.scores.shape, train_and_test[0])
+    return [slice(i, i + 1) for i in range(splits)]
+
+
+def _selected_parts(
+    system: FoldedSystem,
+    splits: Sequence[Split],
+    first: int,
+    claims: partition.ClaimSampler | None,
+) -> tuple[SelectedParts, SelectedParts]:
+    """Return the training and the test parts of some splits, numbered from `first`, as scores.
+
+    Claims are drawn by the number of the split and by the part, whatever the runs are.
+    """
+    about = None if system.is_fitted else system.about
+    train_and_test = []
+    for part, views in enumerate(zip(*map(system.parts, splits), strict=True)):
+        drawn: list[DrawnClaims | None] = []
+        for number, view in enumerate(views, start=first):
+            if claims is None or view is None:
+                drawn.append(None)
+            else:
+                drawn.append(claims.draw(view, repeat=number, part=part))
+        train_and_test.append(SelectedParts(views, about, drawn))
+    train, test = train_and_test
+    return train, test
 
 
 def _count_together(system: FoldedSystem, options: FoldOptions) -> Numbers:
@@ -714,14 +796,18 @@ def _count_together(system: FoldedSystem, options: FoldOptions) -> Numbers:
     assert isinstance(sides, SplitSides)
     rule = options.rule.as_distance(system.kind)
     divisions = [_division(plan, number) for number in range(plan.shape[0])]
-    at_once = max(1, SHARED // (plan.shape[1] + 1) ** 2)
+    at_once = max(1, _FOLD_PAIRS_AT_ONCE // (plan.shape[1] + 1) ** 2)
     passes = range(0, len(divisions), at_once)
     counted: list[Numbers] = []
     tell, rows = reporter(), system.scores.shape[0]
     with rows_reported(to=tell, passes=2 * len(passes)):
         for first in passes:
-            folds, parts = zip(*divisions[first : first + at_once], strict=True)
-            folds_of_sides = [(x[sides.sample_of_row], x[sides.sample_of_column]) for x in folds]
+            folds_of_sides, parts = [], []
+            for fold_of_sample, parts_of_repeat in divisions[first : first + at_once]:
+                fold_of_row = fold_of_sample[sides.sample_of_row]
+                fold_of_column = fold_of_sample[sides.sample_of_column]
+                folds_of_sides.append((fold_of_row, fold_of_column))
+                parts.append(parts_of_repeat)
             counting = FoldAttempts(options.fused(system.kind), folds_of_sides, parts, rule)
             (attempts,) = reduce(system.scores, counting)
             report_rows(rows, rows)  # the second pass may not be needed
@@ -757,11 +843,13 @@ def _share_passes(system: FoldedSystem, options: FoldOptions) -> bool:
     if options.use.templates == "single":
         return True
     subject = system.scores.codes.gallery
-    for number in range(plan.shape[0]):  # the gallery templates of each subject are in one fold
-        fold = _division(plan, number)[0][sides.sample_of_column]
-        last = np.full(int(subject.max()) + 1, -2, dtype=np.int64)
-        last[subject] = fold
-        if not (last[subject] == fold).all():
+    for repeat in range(plan.shape[0]):
+        # The gallery templates of each subject must be in one fold, that of the last of them.
+        fold_of_sample, _ = _division(plan, repeat)
+        fold = fold_of_sample[sides.sample_of_column]
+        last_fold = np.full(int(subject.max()) + 1, -2, dtype=np.int64)
+        last_fold[subject] = fold
+        if not (last_fold[subject] == fold).all():
             return False
     return True
 
@@ -844,8 +932,9 @@ class TrainedSystem(FoldedSystem):
             if not len(probes) or not len(gallery):
                 parts.append(None)
                 continue
+            # A part whose templates are all compared with each other has one side.
             sides = []
-            for templates in (probes,) if gallery is probes else (probes, gallery):
+            for templates in [probes] if gallery is probes else [probes, gallery]:
                 embeddings = np.asarray(fitted.transform(self.features[templates]))
                 sides += [embeddings, self.subjects[templates]]
             parts.append(Scores.from_embeddings(*sides, metric=self.metric, kind=self.kind))
@@ -935,18 +1024,67 @@ def fold_dataset(
     NaN are counts of decisions without a threshold, and all values of a fold that a repeat lacks;
     such counts are float64. `scores` are those of all folds, None if each has new ones.
     """
-    # Thresholds are in units of the scores; decisions without a threshold are NaN.
+    values = _with_rates(numbers, about.kind, options)
+    values |= _support(values, about, options)
+    messages = list(_messages(values, plan, options, about))
+    if options.rule.name == "fixed" and {"fa", "fr"} <= set(values):
+        messages += _messages_on_fixed_threshold(values, options, scores)
+
+    # The variables, and their descriptions.
+    scripts = {x.name: x for x in rates_of_scripts()}
+    first = {"threshold": OF_FOLDS["threshold"]}
+    names = {**first, **VERIFICATION, **FOLDS, **scripts, **TASKS[options.task], **OF_FOLDS}
+    variables: Variables = {}
+    for name in names:
+        if name not in values:
+            continue
+        for variable in (name, f"{name}{NEXT}", f"{name}{SUPPORTED}"):
+            if variable not in values:
+                continue
+            inner_dims = [dim for dim in described(names, variable).dims if dim != "threshold"]
+            has_parts = values[variable].ndim - len(inner_dims) == 2  # (split, part, ...)
+            dims = ("repeat", "fold", *(["part"] if has_parts else []), *inner_dims)
+            variables[variable] = dims, plan.placed(values[variable])
+    if len(options.priors):
+        equal = np.ones_like(options.priors)
+        costs = (options.priors, equal, equal)
+        variables |= variables_over(("cost",), **dict(zip(COST_LABELS, costs, strict=True)))
+
+    # The labels of the dimensions.
+    repeats, folds = plan.shape
+    labels = {
+        "repeat": np.arange(repeats),
+        "fold": np.arange(folds),
+        "part": np.array(PARTS),
+    }
+    if options.task != "verification":
+        labels["rank"] = options.ranks
+    if len(options.frr_targets):
+        labels["frr_target"] = options.frr_targets
+    if len(options.priors):
+        labels["cost"] = options.priors
+    if options.far_targets is not None and options.has_threshold:
+        labels["far_target"] = options.far_targets
+    attrs = _attrs_of_folds(plan, about, options, messages)
+    if "shared_subjects" in values:
+        attrs["subjects_in_both_parts"] = int(values["shared_subjects"].max())
+    return dataset(variables, names, labels, attrs, _FIRST)
+
+
+def _with_rates(numbers: Numbers, kind: Kind, options: FoldOptions) -> Numbers:
+    """Return the numbers with rates, thresholds in units of the scores, and NaN for no decision."""
     values = dict(numbers)
     if options.has_threshold and options.rule.name == "none":
         for name in (*_THRESHOLDS, *_DECISIONS):
             values.pop(name, None)
     elif options.has_threshold:
         for name in _THRESHOLDS:
-            values[name] = to_user(values[name], about.kind)
-        is_missing = ~values["defined"]
-        if is_missing.any():
+            values[name] = to_user(values[name], kind)
+        has_threshold = values["defined"]  # (splits,)
+        if not has_threshold.all():
             for name in values.keys() & _DECISIONS:
-                values[name] = np.where(is_missing, np.nan, values[name].T).T
+                # The splits are the last axis of the transpose.
+                values[name] = np.where(has_threshold, values[name].T, np.nan).T
     rates: dict[str, np.ndarray] = {}
     if "fa" in values:
         rates = rates_of((*rates_of_folds(), VERIFICATION["far_unenrolled"]), values)
@@ -955,47 +1093,37 @@ def fold_dataset(
         ("cms", "cms_count", "attempts"),
     ):
         if count in values:
-            rates[name] = ratio(values[count], values[attempts][..., None])
-    values |= rates | _support(values, about, options)
-    messages = list(_messages(values, plan, options, about))
-    if options.rule.name == "fixed" and {"fa", "fr"} <= {*values}:
-        threshold = options.rule.values[0]
-        far, frr = (_pooled(values, name) for name in ("far", "frr"))
-        following = np.full(1, np.nan)
-        if scores is not None:  # FRR of searches has those of a wrong rank, too
-            searches = options.task == "open_set" and far > 0.5
-            following = following_scores(scores, [threshold], always=searches)
-            if searches and np.isinf(following) and not any(scores.failures):
-                frr = 0.0
-        messages += beyond_scores(threshold, far, frr, *following)
+            rates[name] = ratio(values[count], values[attempts][..., None])  # over ranks
+    return values | rates
 
-    # The variables, and their descriptions.
-    scripts = {x.name: x for x in rates_of_scripts()}
-    first = {"threshold": OF_FOLDS["threshold"]}
-    names = {**first, **VERIFICATION, **FOLDS, **scripts, **TASKS[options.task], **OF_FOLDS}
-    variables: Variables = {}
-    for name in filter(values.__contains__, names):
-        for variable in filter(values.__contains__, (name, f"{name}{NEXT}", f"{name}{SUPPORTED}")):
-            inner = [dim for dim in described(names, variable).dims if dim != "threshold"]
-            parts = ("part",) if values[variable].ndim - len(inner) == 2 else ()
-            dims = "repeat", "fold", *parts, *inner
-            variables[variable] = dims, plan.placed(values[variable])
-    if len(options.priors):
-        equal = np.ones_like(options.priors)
-        costs = (options.priors, equal, equal)
-        variables |= variables_over(("cost",), **dict(zip(COST_LABELS, costs, strict=True)))
 
-    # The attributes.
+def _messages_on_fixed_threshold(
+    values: Numbers, options: FoldOptions, scores: Scores | None
+) -> list[Message]:
+    """Return messages on a fixed threshold that accepts all scores or none."""
+    threshold = options.rule.values[0]
+    far, frr = _pooled(values, "far"), _pooled(values, "frr")
+    following = np.full(1, np.nan)
+    if scores is not None:
+        # FRR of searches has those of a wrong rank, too, and is not 0 if all scores are accepted.
+        accepts_most = options.task == "open_set" and far > 0.5
+        following = following_scores(scores, [threshold], always=accepts_most)
+        if accepts_most and np.isinf(following) and not any(scores.failures):
+            frr = 0.0
+    return beyond_scores(threshold, far, frr, *following)
+
+
+def _attrs_of_folds(
+    plan: SplitPlan, about: Provenance, options: FoldOptions, messages: Sequence[Message]
+) -> dict[str, Any]:
     words = options.in_words
     if options.task == "verification" and about.use_title:
         words = f"verification, {about.use_title}"
     task = f"{words}, in {'repeated experiments' if plan.by_parts else 'folds'}"
     attrs = about_attrs(about, options.task.replace("_", "-"), task, messages)
-    attrs |= {
-        "folds": plan.digest,
-        **record_of(plan.splitter),
-        **attrs_of_interval(options.interval),
-    }
+    attrs["folds"] = plan.digest
+    attrs |= record_of(plan.splitter)
+    attrs |= attrs_of_interval(options.interval)
     if options.claims is not None:
         attrs["claims"] = repr(options.claims)
     if options.task == "verification":
@@ -1007,29 +1135,15 @@ def fold_dataset(
     if options.has_threshold and options.rule.name != "none":
         unit = "repeat" if plan.by_parts else "fold"
         attrs |= options.rule.attrs(f"the {_first_part(plan.splitter)} part of each {unit}")
-    if "shared_subjects" in values:
-        attrs["subjects_in_both_parts"] = int(values["shared_subjects"].max())
-    repeats, folds = plan.shape
-    coordinates = {
-        "repeat": np.arange(repeats),
-        "fold": np.arange(folds),
-        "part": np.array(PARTS),
-    }
-    if options.task != "verification":
-        coordinates["rank"] = options.ranks
-    if len(options.frr_targets):
-        coordinates["frr_target"] = options.frr_targets
-    if len(options.priors):
-        coordinates["cost"] = options.priors
-    if options.far_targets is not None and options.has_threshold:
-        coordinates["far_target"] = options.far_targets
-    return dataset(variables, names, coordinates, attrs, _FIRST)
+    return attrs
 
 
 def _support(values: Numbers, about: Provenance, options: FoldOptions) -> dict[str, np.ndarray]:
+    """Return whether each test part has enough independent attempts for each target."""
     if options.far_targets is None or options.task == "closed_set":
         return {}
-    genuine, impostor = (values[f"{role}_attempts"][:, 1] for role in ("genuine", "impostor"))
+    genuine = values["genuine_attempts"][:, 1]
+    impostor = values["impostor_attempts"][:, 1]
     searched = options.task == "open_set"
     if about.people is not None:
         people = values["subjects"][:, 1]
@@ -1047,10 +1161,12 @@ def _support(values: Numbers, about: Provenance, options: FoldOptions) -> dict[s
 
 def _pooled(values: Numbers, name: str) -> float:
     """Return a rate of all test parts together; NaN without attempts."""
-    quotient = VERIFICATION[name].quotient
-    assert quotient is not None
-    count, attempts = (float(values[x][:, 1].sum()) for (x,) in quotient)
-    return count / attempts if attempts else math.nan
+    count, attempts = {
+        "far": ("fa", "impostor_attempts"),
+        "frr": ("fr", "genuine_attempts"),
+    }[name]
+    in_tests = float(values[attempts][:, 1].sum())
+    return float(values[count][:, 1].sum()) / in_tests if in_tests else math.nan
 
 
 def _first_part(splitter: Any) -> str:
