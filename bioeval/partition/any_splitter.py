@@ -136,11 +136,9 @@ def seeded(splitter: Any) -> Any:
     seed = getattr(splitter, "random_state", 0)
     if not is_random or isinstance(seed, int | np.integer | np.random.SeedSequence):
         return splitter
-    if seed is None:
-        # 32 bits, which people can copy; the entropy of a SeedSequence has 128.
+    new_seed = seed_sequence(seed).entropy
+    if seed is None:  # 32 bits, which people can copy; this entropy has 128
         new_seed = int(np.random.SeedSequence().generate_state(1)[0])
-    else:
-        new_seed = seed_sequence(seed).entropy
     return copy(splitter).set_params(random_state=new_seed)
 
 
