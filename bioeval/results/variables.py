@@ -1,5 +1,17 @@
 """The descriptions of all variables in the results of tasks, and methods of intervals in words.
 
+The file has the class :class:`Variable`, then a table of variables for each task (``VERIFICATION``,
+``OPEN_SET``, ``CLOSED_SET``, ``REID``, ``GOM``), then functions that choose from them. An entry is a
+name in a dataset and its description::
+
+    far=_rate(
+        "false accept rate: proportion of the impostor attempts that are accepted",
+        "FMR",                  # the term of ISO/IEC 19795-1
+        T,                      # its dimensions: the threshold
+        label="{far}",          # in a table, the user's name of the rate, such as FMR
+        **_counts_over("impostor", "fa"),  # its numerator fa, and its denominator
+    )
+
 Variables of a single study are described beside its call; :func:`entries` takes others from here.
 :func:`bioeval.results.dataset.dataset` makes a dataset from values and a table of descriptions.
 """
@@ -26,7 +38,9 @@ _METHODS = {
 
 def percent(rate: float, digits: str = "") -> str:
     """Return a rate in per cent; by default with two decimals, or two digits below 0.1 %."""
-    return f"{100 * rate:{digits or ('.2g' if 0 < rate < 0.001 else '.2f')}} %"
+    if not digits:
+        digits = ".2g" if 0 < rate < 0.001 else ".2f"
+    return f"{100 * rate:{digits}} %"
 
 
 def method_in_words(name: str) -> str:
@@ -102,17 +116,34 @@ class Variable:
 
     @cached_property
     def attrs(self) -> dict[str, str | int]:
-        attrs = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
-        attrs |= {"label": self.label, "also": self.also}
-        attrs["detail"] = self.detail or ("" if self.label else "data")
-        attrs |= {"shown": self.shown, "direction": self.direction, "undefined": self.undefined}
-        attrs |= {"title": self.title}
-        attrs |= {f"label_{label}": text for label, text in self.labels.items()}
-        attrs["out_of"] = " ".join(self.denominator)
-        attrs["threshold"] = self.threshold or ("threshold" if "threshold" in self.dims else "")
-        attrs |= {"measure": self.measure, "statistic": self.statistic}
-        described: dict[str, str | int] = {key: text for key, text in attrs.items() if text}
-        return described if self.decimals is None else {**described, "decimals": self.decimals}
+        """The attributes of the variable in a dataset, without empty ones."""
+        detail: str = self.detail
+        if not detail and not self.label:
+            detail = "data"
+        threshold = self.threshold
+        if not threshold and "threshold" in self.dims:
+            threshold = "threshold"
+        texts = {
+            "long_name": self.long_name,
+            "units": self.units,
+            "iso_term": self.iso,
+            "label": self.label,
+            "also": self.also,
+            "detail": detail,
+            "shown": self.shown,
+            "direction": self.direction,
+            "undefined": self.undefined,
+            "title": self.title,
+            **{f"label_{label}": text for label, text in self.labels.items()},
+            "out_of": " ".join(self.denominator),
+            "threshold": threshold,
+            "measure": self.measure,
+            "statistic": self.statistic,
+        }
+        attrs: dict[str, str | int] = {name: text for name, text in texts.items() if text}
+        if self.decimals is not None:
+            attrs["decimals"] = self.decimals
+        return attrs
 
     @cached_property
     def variables_named(self) -> frozenset[str]:
@@ -122,7 +153,7 @@ class Variable:
     def attrs_among(self, names: Collection[str]) -> dict[str, str | int]:
         """Return the attributes in a dataset of the variables `names`, naming no other variable."""
         attrs = dict(self.attrs)
-        if not {*self.denominator} <= {*names}:
+        if not all(name in names for name in self.denominator):
             attrs.pop("out_of", None)
         if attrs.get("threshold") not in names:
             attrs.pop("threshold", None)
@@ -135,14 +166,18 @@ class Variable:
     @property
     def denominator(self) -> tuple[str, ...]:
         """The variables whose sum is the denominator of a proportion."""
-        return self.quotient[1] if self.quotient else tuple(self.out_of.split())
+        if self.quotient is not None:
+            return self.quotient[1]
+        return tuple(self.out_of.split())
 
     @property
     def kind(self) -> Literal["rate", "number", "cost", "score"]:
         """The kind of number: a rate is shown in per cent, a score has the units of scores."""
-        kinds: dict[str, Literal["rate", "cost", "score"]]
-        kinds = {"proportion": "rate", "cost": "cost", "score": "score"}
-        return kinds.get(self.units, "number")
+        if self.units == "proportion":
+            return "rate"
+        if self.units == "cost" or self.units == "score":
+            return self.units
+        return "number"
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -178,6 +213,7 @@ RANKS = (1, 5, 10)
 
 # --------------------------------------------------------------------------------------- dimensions
 
+# Dimensions, as the tables below write them.
 T, R, TR = ("threshold",), ("rank",), ("threshold", "rank")
 FAR_TARGET, FRR_TARGET, COST = ("far_target",), ("frr_target",), ("cost",)
 PROBE, RECALL = ("probe",), ("recall_level",)
@@ -239,13 +275,17 @@ GENUINE, IMPOSTOR = "genuine_attempts", "impostor_attempts"
 
 
 def _table(**variables: Variable) -> dict[str, Variable]:
-    return {name: x if x.name else replace(x, name=name) for name, x in variables.items()}
+    """Return variables by name, each with its name in its description."""
+    table = {}
+    for name, variable in variables.items():
+        table[name] = variable if variable.name else replace(variable, name=name)
+    return table
 
 
 def _rate(long_name: str, iso: str = "", dims: tuple[str, ...] = (), **about: Any) -> Variable:
-    return Variable(
-        long_name, "proportion", iso, dims, **({"out_of": GENUINE, "direction": "smaller"} | about)
-    )
+    """Return a rate of errors among genuine attempts, unless `about` says otherwise."""
+    about = {"out_of": GENUINE, "direction": "smaller", **about}
+    return Variable(long_name, "proportion", iso, dims, **about)
 
 
 def _threshold(long_name: str, dims: tuple[str, ...] = ()) -> Variable:
@@ -257,6 +297,7 @@ def _count(long_name: str, units: str = "attempts", dims: tuple[str, ...] = ()) 
 
 
 def _counts_over(attempts: str, *counts: str) -> dict[str, Any]:
+    """Return the `quotient` of counts over the attempts of a class, as an argument."""
     return {"quotient": (counts, (f"{attempts}_attempts",))}
 
 
@@ -465,21 +506,24 @@ _ISO_PLACES = {
     "_at_far_high": f"{_AT_FAR}: upper end of its interval",
 }
 
+
+def _with_failures() -> dict[str, Variable]:
+    """Return each rate of `_ISO_RATES` at each place of `_ISO_PLACES`."""
+    variables = {}
+    for name, (iso, meaning) in _ISO_RATES.items():
+        attempts = IMPOSTOR if "far" in name else GENUINE
+        for ending, place in _ISO_PLACES.items():
+            variables[f"{name}{ending}"] = _rate(f"{meaning}{place}", iso, out_of=attempts)
+    for name, label in (  # those in tables
+        ("frr_iso_at_far", "{frr} with FTA at {far} <= {target}"),
+        ("gfrr_at_far", "GFRR at {far} <= {target}"),
+    ):
+        variables[name] = replace(variables[name], label=label, threshold="threshold_at_far")
+    return _table(**variables)
+
+
 #: Rates that include failures to acquire and to enrol.
-FAILURES = _table(
-    **{
-        f"{name}{ending}": _rate(
-            f"{meaning}{place}", iso, out_of=IMPOSTOR if "far" in name else GENUINE
-        )
-        for name, (iso, meaning) in _ISO_RATES.items()
-        for ending, place in _ISO_PLACES.items()
-    }
-)
-for _name, _label in (
-    ("frr_iso_at_far", "{frr} with FTA at {far} <= {target}"),
-    ("gfrr_at_far", "GFRR at {far} <= {target}"),
-):
-    FAILURES[_name] = replace(FAILURES[_name], label=_label, threshold="threshold_at_far")
+FAILURES = _with_failures()
 
 # ---------------------------------------------------------------------------------- identification
 
@@ -885,7 +929,8 @@ def rates_of_folds() -> tuple[Variable, ...]:
 
 def averaged_over_folds() -> dict[str, Variable]:
     names = (*POINTS_OF_PARTS, "cms", "far_unenrolled")
-    return {x.name: x for x in (*(VARIABLES[name] for name in names), *rates_of_folds())}
+    variables = [*(VARIABLES[name] for name in names), *rates_of_folds()]
+    return {variable.name: variable for variable in variables}
 
 
 # ------------------------------------------------------------------------------------------ tables
@@ -914,10 +959,12 @@ def described(table: Mapping[str, Variable], name: str) -> Variable:
 
     The variable may be one that stands beside another: its limits, its support, the next score.
     """
-    if variable := table.get(name) or COORDINATES.get(name) or ADDED.get(name):
-        return variable
+    for variables in (table, COORDINATES, ADDED):
+        if name in variables:
+            return variables[name]
     for suffix in (NEXT, SUPPORTED, "_low", "_high"):
-        if (measure := name.removesuffix(suffix)) != name:
+        if name.endswith(suffix):
+            measure = name.removesuffix(suffix)
             return _beside(described(table, measure), measure, suffix)
     raise KeyError(f"{name} has no description: give it one in the table of its dataset")
 

@@ -1,6 +1,17 @@
 """Open-world re-identification by GOM: retrieval and verification within a threshold.
 
-The ranked lists of a few queries, to be drawn, are here as well.
+A query retrieves the gallery entries within the threshold tau. If three of its list "match,
+non-match, match, match" are within tau, then TP = 2, FP = 1 and FN = 1::
+
+    RP = (1/1 + 2/3) / 2            average precision of the retrieved entries
+    VP = TP / (TP + FP + FN) = 1/2
+    ReP = sqrt(RP VP)
+
+A query whose identity is not in the gallery has the false rate FR = min(FP / B, 1) with a budget
+B. The means over the queries are curves over tau: mRP, mVP, mReP, mFR.
+
+In this file: the ranked lists of a few queries, to be drawn; the numbers that follow from the
+curves (:func:`gom_from_curves`); the counts (:class:`GomCounts`); and the call :func:`gom`.
 """
 
 from __future__ import annotations
@@ -85,6 +96,9 @@ def lists_of_queries(
     options = {"convention": convention, "scaled": False, "per_query": True, "budget": budget}
     at_thresholds = gom(scores, thresholds=thresholds, **options)
     whole_lists = gom(scores, thresholds=[np.inf], **options)
+
+    # The nearest entries of each query among those that the convention keeps; arrays are (queries,
+    # ranks) from here on. Removed entries are sorted last, and fill lists that are too short.
     rules = convention_of(convention, ("reid", "gom"))
     compared = kept_scores(with_exclusions(scores, convention), rules)
     values = attempted(compared, 0, queries)
@@ -93,28 +107,26 @@ def lists_of_queries(
     is_kept = ~left_out
     order = np.argsort(np.where(is_kept, values, np.inf), axis=1, kind="stable")[:, :_RANKS]
     is_listed = np.take_along_axis(is_kept, order, axis=1)
-    same_person = scores.codes.probe[:, None] == scores.codes.gallery[order]
+    is_match = scores.codes.probe[:, None] == scores.codes.gallery[order]
     score = to_user(np.take_along_axis(values, order, axis=1), scores.kind)
+
     entry_dims = ("probe", "rank")
     variables = {
-        "match": (entry_dims, np.where(is_listed, same_person.astype(np.int64), -1)),
+        "match": (entry_dims, np.where(is_listed, is_match.astype(np.int64), -1)),
         "entry_score": (entry_dims, np.where(is_listed, score, np.nan)),
         "average_precision": (("probe",), whole_lists["rp"].values[:, 0]),
-        **{x: (("probe", "threshold"), at_thresholds[x].values) for x in ("rp", "vp", "rep", "fr")},
     }
+    for name in ("rp", "vp", "rep", "fr"):
+        variables[name] = ("probe", "threshold"), at_thresholds[name].values
     coordinates = {
         "probe": np.arange(queries),
         "rank": np.arange(1, min(templates, _RANKS) + 1),
         "threshold": at_thresholds["threshold"].values,
     }
-    kept_attrs = ("system", "kind", "convention", "budget", "messages")
-    attrs = {name: at_thresholds.attrs[name] for name in kept_attrs}
-    return dataset(
-        variables,
-        RANKED,
-        coordinates,
-        {"result_type": "ranked-lists", "task": "ranked lists", **attrs},
-    )
+    attrs = {"result_type": "ranked-lists", "task": "ranked lists"}
+    for name in ("system", "kind", "convention", "budget", "messages"):
+        attrs[name] = at_thresholds.attrs[name]
+    return dataset(variables, RANKED, coordinates, attrs)
 
 
 # The measures of GOM that follow from its curves over the threshold.
@@ -184,9 +196,9 @@ def gom_from_curves(
     tau = check_thresholds(threshold, "threshold")
     means = _checked_means({"mrep": mrep, "mfr": mfr, "mrp": mrp, "mvp": mvp}, len(tau))
     scalars = summary_over_thresholds(tau, means)
-    if "mrp" in means and (at_one := np.flatnonzero(tau == 1.0)).size:
-        scalars["mean_ap"] = means["mrp"][at_one[0]]
-    variables: dict[str, Any] = {k: (("threshold",), values) for k, values in means.items()}
+    if "mrp" in means and (tau == 1.0).any():  # the whole list is retrieved
+        scalars["mean_ap"] = means["mrp"][int(np.argmax(tau == 1.0))]
+    variables: dict[str, Any] = {name: (("threshold",), x) for name, x in means.items()}
     variables |= scalars
     coordinates = {"threshold": tau}
     if cmc is not None:
@@ -228,8 +240,9 @@ def _checked_curve(name: str, values: Any, length: int | None = None) -> np.ndar
         curve = np.asarray(values)
     except ValueError as error:
         raise DataError(f"{name} is not an array: {error}; expected {expected}") from None
-    is_numeric = curve.dtype.kind in "iuf" and curve.ndim == 1
-    if not is_numeric or curve.size != (length or max(1, curve.size)):
+    is_list = curve.dtype.kind in "iuf" and curve.ndim == 1
+    has_length = curve.size > 0 if length is None else curve.size == length
+    if not is_list or not has_length:
         raise DataError(
             f"{name} has shape {curve.shape} and dtype {curve.dtype}; expected {expected}"
         )
@@ -250,22 +263,34 @@ def summary_over_thresholds(tau: np.ndarray, means: dict[str, np.ndarray]) -> di
     """
     mrep, mfr = means["mrep"], means["mfr"]
     unknown = np.float64(np.nan)
-    is_finite = np.isfinite(tau).all()
-    is_known = not np.isnan(mrep).any()
-    accepts_any = not np.isnan(mfr).any() and (mfr > 0).any()
+    mrep_area = mfr_area = tau_nz = unknown
+    if np.isfinite(tau).all():
+        mrep_area = np.float64(np.trapezoid(mrep, tau))
+        mfr_area = np.float64(np.trapezoid(mfr, tau))
+    if not np.isnan(mfr).any() and (mfr > 0).any():
+        tau_nz = tau[int(np.argmax(mfr > 0))]
+
+    # Without queries with a match, mReP and the other two are NaN at every threshold.
+    has_match = not np.isnan(mrep).any()
+
+    def largest(name: str) -> np.float64:
+        return means[name].max() if has_match else unknown
+
+    def threshold_of_largest(name: str) -> np.float64:
+        return tau[int(np.argmax(means[name]))] if has_match else unknown
+
     scalars = {
-        "mrep_area": np.float64(np.trapezoid(mrep, tau)) if is_finite else unknown,
-        "mfr_area": np.float64(np.trapezoid(mfr, tau)) if is_finite else unknown,
-        "max_mrep": mrep.max() if is_known else unknown,
-        "tau_max": tau[int(np.argmax(mrep))] if is_known else unknown,
-        "tau_nz": tau[int(np.argmax(mfr > 0))] if accepts_any else unknown,
+        "mrep_area": mrep_area,
+        "mfr_area": mfr_area,
+        "max_mrep": largest("mrep"),
+        "tau_max": threshold_of_largest("mrep"),
+        "tau_nz": tau_nz,
     }
     if "mvp" in means:
-        scalars["max_mvp"] = means["mvp"].max() if is_known else unknown
+        scalars["max_mvp"] = largest("mvp")
     if "f1" in means:
-        f1 = means["f1"]
-        scalars["max_f1"] = f1.max() if is_known else unknown
-        scalars["tau_f1"] = tau[int(np.argmax(f1))] if is_known else unknown
+        scalars["max_f1"] = largest("f1")
+        scalars["tau_f1"] = threshold_of_largest("f1")
     return scalars
 
 
@@ -303,7 +328,11 @@ class GomCounts(ReidCounts):
 
         With `scaled`, all finite distances are scaled to 0 ... 1, the scale of the thresholds.
         """
-        low, high = _ends(candidates.scores) if scaled else (0.0, 1.0)
+        low, high = 0.0, 1.0
+        if scaled:
+            low, high = _extent(candidates.scores)
+        # The scores are not scaled, which would take memory for all of them: the thresholds are
+        # brought to their scale for counting, and the distances of matches to that of `taus` after.
         distances = _unscaled(taus, low, high - low)
         unscaled_counts = ReidCounts.from_candidates(candidates, distances, per_query=per_query)
         matches = unscaled_counts.matches
@@ -314,13 +343,15 @@ class GomCounts(ReidCounts):
         if task.variant == "reference":
             removed = candidates.removed_entries(candidates.rules.removed)
             removed[candidates.left_out] = 0
-            counts.retrieved[:, np.searchsorted(taus, 1.0) :] += removed[:, None]
+            first_at_one = np.searchsorted(taus, 1.0)
+            counts.retrieved[:, first_at_one:] += removed[:, None]
         return counts
 
     @property
     def _thresholds_are_similarities(self) -> bool:
-        kind = self.candidates.scores.kind
-        return kind == "similarity" and (self.low, self.high) == (0.0, 1.0)
+        """Whether the user's thresholds are similarities: normalised scores are distances."""
+        is_normalised = (self.low, self.high) != (0.0, 1.0)
+        return self.candidates.scores.kind == "similarity" and not is_normalised
 
     def dataset(self) -> xr.Dataset:
         """Return the measures of GOM; see :func:`bioeval.gom`."""
@@ -333,16 +364,17 @@ class GomCounts(ReidCounts):
         means = {name: mean.mean for name, mean in measures.means.items()}
         scalar_means = {name: means.pop(name) for name in GOM_MEANS}
         means["micro_f1"] = self._retrieved_sets.micro_f1()
-        # How many queries have a match within each threshold and rank.
+        # How many queries have their first match within each threshold and rank.
         ranks, thresholds = self.task.max_rank, len(self.thresholds)
-        distance = self.matches.distance[self.matches.starts[measures.cmc.query]]
+        distance = self.matches.distance[self.matches.starts[measures.cmc.query]]  # of the first
         first_threshold = np.searchsorted(self.thresholds, distance)
         is_counted = (first_threshold < thresholds) & (measures.cmc.rank <= ranks)
         cell = first_threshold[is_counted] * ranks + measures.cmc.rank[is_counted] - 1
-        counts = np.bincount(cell, minlength=thresholds * ranks).reshape(thresholds, ranks)
+        added = np.bincount(cell, minlength=thresholds * ranks).reshape(thresholds, ranks)
+        within = added.cumsum(axis=0).cumsum(axis=1)
         variables: dict[str, Any] = {
             **{name: (("threshold",), values) for name, values in means.items()},
-            "dir": (("threshold", "rank"), rate(counts.cumsum(axis=0).cumsum(axis=1), with_match)),
+            "dir": (("threshold", "rank"), rate(within, with_match)),
             **summary_over_thresholds(self.thresholds, means),
             **scalar_means,
             "cmc": (("rank",), rate(measures.cmc.counts(ranks), with_match)),
@@ -428,12 +460,14 @@ class GomCounts(ReidCounts):
         return MatchCurve(self.matches.counts > 0, *places_of_first_match(self.matches, ties))
 
     def _over_distances(self) -> QueryMeasures:
+        """Return the means over queries, at increasing thresholds as distances."""
         matches = self.matches
         ties = self.task.ties
         absent = self.candidates.absent
         matched, in_means = matches.counts > 0, self.in_means(matches)
-        rp, vp = _per_threshold(self._retrieved_sets, ties, capped=self.task.variant == "reference")
-        retrieves_any = self.retrieved > 0
+        is_capped = self.task.variant == "reference"
+        rp, vp = _per_threshold(self._retrieved_sets, ties, capped=is_capped)
+        retrieves_any = self.retrieved > 0  # (queries, t), as rp and vp
         nearest = np.full(len(matched), np.inf)
         nearest[matched] = matches.distance[matches.starts[:-1][matched]]
         is_match_within = matched[:, None] & (nearest[:, None] <= self.thresholds)
@@ -483,7 +517,8 @@ def _per_threshold(
     return rp, vp
 
 
-def _ends(scores: Scores) -> tuple[float, float]:
+def _extent(scores: Scores) -> tuple[float, float]:
+    """Return the smallest and the largest finite distance."""
     parts = parts_of(scores.replace(nan="exclude"), nearest=True, grouped=False)
     with rows_reported(to=None):
         ((low, high, *_),) = reduce(parts, Extent())
@@ -502,7 +537,9 @@ def _ends(scores: Scores) -> tuple[float, float]:
 def _unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
     """Return for each threshold the largest float64 ``x`` with ``(x - low) / span <= threshold``.
 
-    All float64 numbers are bisected in their order: around 0, they are too many to try one by one.
+    The inverse ``low + threshold * span`` may be a rounding error off, which would move a score
+    across its threshold. So the float64 numbers are bisected in their order: around 0, they are too
+    many to try one by one from the inverse on.
     """
     if (low, span) == (0.0, 1.0):
         return thresholds
@@ -511,7 +548,8 @@ def _unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
     beyond = np.full(thresholds.shape, ordinals_of(np.array(np.inf)))
     with np.errstate(over="ignore"):
         while (beyond - 1 > within).any():
-            middle = (within >> 1) + (beyond >> 1) + (within & beyond & 1)  # no overflow
+            # The mean of both, rounded down; their sum may overflow.
+            middle = (within >> 1) + (beyond >> 1) + (within & beyond & 1)
             is_within = (float_of(middle) - low) / span <= thresholds
             within = np.where(is_within, middle, within)
             beyond = np.where(is_within, beyond, middle)
