@@ -1,4 +1,10 @@
-"""What a command writes and prints: a folder with all its files or none, a page, a table."""
+"""What a command writes: a folder with all its files or none of them, a page, a file of scores.
+
+A name is checked before anything is computed (:func:`check_folder`, :func:`take_out`): the command
+may neither write to a file that it reads, nor replace results without ``--force``. After that,
+:func:`write_folder` fills a hidden folder and puts it in place in one step if it can, so that a run
+that is killed leaves the results of the run before.
+"""
 
 from __future__ import annotations
 
@@ -42,9 +48,9 @@ def check_folder(out: str, force: bool) -> Path:
         raise DataError(f"{folder}: {why_no_folder(place)}")
     if not os.access(place, os.W_OK | os.X_OK):
         raise DataError(f"{folder}: {place} may not be written to")
-    places = [*map(folder.joinpath, _RESULTS)]
-    refuse_inputs(places, out)
-    refuse_to_replace(places, force)
+    results = [folder / name for name in _RESULTS]
+    refuse_inputs(results, out)
+    refuse_to_replace(results, force)
     return folder
 
 
@@ -54,8 +60,10 @@ def writing_to(folder: Path) -> Iterator[None]:
     from bioeval.base.files import locked, remove_parts_of
 
     place = folder.resolve()
-    beside = place.name and os.access(place.parent, os.W_OK | os.X_OK)
-    lock = place.with_name(f".{place.name}.lock") if beside else place / ".lock"
+    # The lock is beside the folder, which may not exist yet, or in it if only it may be written to.
+    lock = place / ".lock"
+    if place.name and os.access(place.parent, os.W_OK | os.X_OK):
+        lock = place.with_name(f".{place.name}.lock")
     with contextlib.ExitStack() as stack:
         try:
             stack.enter_context(locked(lock, shlex.join(["bioeval", *command_words()])))
@@ -94,7 +102,7 @@ def refuse_inputs(places: Iterable[Path], out: str) -> None:
     """
     from bioeval.base.files import FileInUseError
 
-    existing = list(filter(Path.exists, places))
+    existing = [place for place in places if place.exists()]
     if not existing:  # what is not there is not read
         return
     from bioeval.scores.formats.labels import SIBLINGS, sibling
@@ -103,12 +111,18 @@ def refuse_inputs(places: Iterable[Path], out: str) -> None:
     words += [word.partition("=")[2] for word in words]  # FILE in --labels=FILE
     if out in words:
         words.remove(out)
-    files = [(word, Path(word)) for word in filter(None, words)]
-    arrays = [(word, path) for word, path in files if path.suffix.lower() == ".npy"]
-    files += [(word, sibling(path, ending)) for word, path in arrays for ending in SIBLINGS]
-    for word, file in files:
+    inputs: list[tuple[str, Path]] = []  # with the word that names the file
+    for word in words:
+        if word:
+            inputs.append((word, Path(word)))
+    for word, path in list(inputs):
+        if path.suffix.lower() == ".npy":
+            inputs += [(word, sibling(path, ending)) for ending in SIBLINGS]
+    for word, file in inputs:
+        if not os.path.exists(file):
+            continue
         for place in existing:
-            if os.path.exists(file) and place.samefile(file):
+            if place.samefile(file):
                 role = "one of the files to read" if word == str(place) else f"read for {word!r}"
                 raise FileInUseError(f"{place}: is {role}; name another file to write")
 
@@ -125,12 +139,11 @@ def refuse_to_replace(places: Iterable[Path], force: bool) -> None:
     """Raise :class:`DataError` if files exist, unless `force` and the system allow it."""
     from bioeval.base.files import require_unused
 
-    existing = list(filter(Path.exists, places))
-    names = list(map(str, existing))
-    if names and not force:
-        listed = ", ".join(names[:6])
-        if len(names) > 6:
-            listed += f" and {len(names) - 6} more"
+    existing = [place for place in places if place.exists()]
+    if existing and not force:
+        listed = ", ".join(str(place) for place in existing[:6])
+        if len(existing) > 6:
+            listed += f" and {len(existing) - 6} more"
         raise DataError(f"{listed} would be replaced; give --force or another name")
     for place in existing:
         require_unused(place)
@@ -154,10 +167,11 @@ def write_folder(
         put_in_place,
     )
 
-    new = not folder.exists()
+    is_new = not folder.exists()
     place = folder.resolve()
-    is_whole = not new and _may_be_exchanged(place)
-    part = part_of(place if new or is_whole else folder / "results")
+    is_whole = not is_new and _may_be_exchanged(place)
+    # The hidden folder is beside one that it is going to be or to replace, else inside it.
+    part = part_of(place if is_new or is_whole else folder / "results")
     try:
         with naming_writes(folder, part):
             part.mkdir()
@@ -165,24 +179,30 @@ def write_folder(
             names = sorted([*os.listdir(part), SUMMARY])
             text = as_json({**document, "files": names})
             (part / SUMMARY).write_text(text + "\n", encoding="utf-8", newline="\n")
-        if new:
+        if is_new:
             with contextlib.suppress(OSError):  # another program may have taken the name
                 os.rename(part, place)
                 return names
-        ordered = sorted(names, key=SUMMARY.__ne__)  # the summary lists the others
-        obsolete = sorted(_files_of_run(folder) - {*names}) if force else []
+
+        obsolete = []  # files of the earlier run that this one does not write
+        if force:
+            obsolete = sorted(_files_of_run(folder) - {*names})
         # Another program may have written there in the meantime.
         with naming_writes(folder / SUMMARY, part):
-            replaced = [*map(folder.joinpath, [*names, *obsolete])]
+            replaced = [folder / name for name in (*names, *obsolete)]
             refuse_inputs(replaced, str(folder))
             refuse_to_replace(replaced, force)
             if is_whole and _may_be_exchanged(place):
                 shutil.copymode(place, part)
                 exchange(part, place)
             else:
-                places = [*map(folder.joinpath, ordered)]
-                gone = [*map(folder.joinpath, obsolete)]
-                put_in_place([*map(part.joinpath, ordered)], places, gone)
+                # The summary is the first, as the main file, which lists the others.
+                in_order = [SUMMARY, *(name for name in names if name != SUMMARY)]
+                put_in_place(
+                    [part / name for name in in_order],
+                    [folder / name for name in in_order],
+                    [folder / name for name in obsolete],
+                )
     except FileInUseError as error:
         number = 2
         while (own_folder := folder / f"results-{number}").exists():
@@ -197,6 +217,7 @@ def write_folder(
 def _files_of_run(folder: Path) -> set[str]:
     """Return the names of the files in a folder that an earlier run has written."""
     names = {*_RESULTS}
+    # A summary may lack, or be of another program.
     with contextlib.suppress(OSError, ValueError, AttributeError, TypeError):
         names.update(json.loads((folder / SUMMARY).read_text(encoding="utf-8")).get("files"))
     return names.intersection(os.listdir(folder))
@@ -238,11 +259,11 @@ def write_files(
             file.write(netcdf)
     text = table.text(WIDTH)
     (folder / "table.txt").write_text(text, encoding="utf-8", newline="\n")
+    tables_of_records = [(name, pd.DataFrame(rows)) for name, rows in records.items() if rows]
     stems = set[str]()
-    listed = [(name, pd.DataFrame(rows)) for name, rows in records.items() if rows]
-    for name, frame in itertools.chain(tables, listed):
+    for name, frame in itertools.chain(tables, tables_of_records):
         stem = re.sub(r"[^\w.-]+", "-", name).strip("-.")
-        while stem in stems:
+        while stem in stems:  # "a b" and "a-b" are both "a-b"
             stem = f"{stem}-{len(stems)}"
         stems.add(stem)
         (folder / f"{stem}.csv").write_text(csv_of(frame), encoding="utf-8", newline="\n")

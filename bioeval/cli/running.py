@@ -1,4 +1,14 @@
-"""One run of a command: what it reads, how far it is, what it prints and writes."""
+"""One run of a command: what it reads, how far it is, what it prints and writes.
+
+The function of a command is called with a :class:`Run`, which has the values of all options that
+commands share. In short::
+
+    def roc_command(run, data):
+        scores = run.read(data)
+        run.finish(be.verification(scores))  # writes files, and keeps the table
+    ...
+    run.show()  # prints the table, the remarks, and reasons of exit codes
+"""
 
 from __future__ import annotations
 
@@ -59,20 +69,29 @@ class Run:
     """
 
     def __init__(self, options: dict[str, Any]):
+        """Take the shared options out of `options`, and leave those of the command alone.
+
+        A command has all options of a group or none: one of them tells whether it has the group.
+        """
         take = options.pop
-        self.reading = {x: take(x) for x in _READ} if "labels" in options else {}
+        self.reading = {name: take(name) for name in _READ} if "labels" in options else {}
         #: The settings of ``--interval``.
-        self.settings = {x: take(x) for x in _INTERVAL} if "replicates" in options else {}
-        used = {x: take(x, None) for x in _USE} if "attempts" in options else {}
+        self.settings = {name: take(name) for name in _INTERVAL} if "replicates" in options else {}
         #: The options of the use of a system that were given.
-        self.use = {name: value for name, value in used.items() if value is not None}
-        self._named = "name" in options
+        self.use = {}
+        if "attempts" in options:
+            values = {name: take(name, None) for name in _USE}
+            self.use = {name: value for name, value in values.items() if value is not None}
+        self._has_name = "name" in options
         self.name_option = take("name", None)
         self.conditions: tuple[Condition, ...] = take("fail_if", ())
 
-        out, page, save_to = take("out", None), take("report", None), take("save_to", None)
+        out = take("out", None)
+        page = take("report", None)
+        save_to = take("save_to", None)
         self.force = take("force", False)
-        plots, self.formats = take("plots", False), tuple(take("plot_formats", ()))
+        plots = take("plots", False)
+        self.formats = tuple(take("plot_formats", ()))
         if (plots or self.formats) and out is None:
             raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
         if plots and not self.formats:
@@ -83,11 +102,13 @@ class Run:
             click.get_current_context().with_resource(writing_to(self.folder))
         self.page = None if page is None else take_out(page, self.force)
         self.save_to = None if save_to is None else take_out(save_to, self.force)
-        self.as_json, self.verbose = take("as_json", False), take("verbose", False)
-        forms: list[Any] = [form for form in ("latex", "markdown") if take(form, False)]
-        if self.as_json + len(forms) > 1:
+
+        self.as_json = take("as_json", False)
+        self.verbose = take("verbose", False)
+        markups: list[Any] = [name for name in ("latex", "markdown") if take(name, False)]
+        if self.as_json + len(markups) > 1:
             raise click.UsageError("give one of --json, --latex and --markdown")
-        self.markup = forms[0] if forms else None
+        self.markup = markups[0] if markups else None
 
         self.stages = Stages()
         self.files: list[str] = []  # files that were read
@@ -154,26 +175,28 @@ class Run:
         self.files += filter(None, (file, second))
         impostor = reading.pop("impostor", None)
         scores = read_with(file if impostor is None else (file, impostor), **reading)
-        if self._named or name is not None:
+        if self._has_name or name is not None:
             scores = scores.replace(name=self.system_name(file, name or self.name_option))
         self.stages("counting")
-        use = self.use
-        if {"attempts", "enrol"} & use.keys() or use.get("templates") == "multi":
+        has_tries = "attempts" in self.use or "enrol" in self.use
+        if has_tries or self.use.get("templates") == "multi":
             from bioeval.scores.claim_scores import claim_scores
 
-            return scores, claim_scores(scores, **{"templates": "single", **use})
-        if "fusion" in use:
+            return scores, claim_scores(scores, **{"templates": "single", **self.use})
+        if "fusion" in self.use:
             raise click.UsageError("--fusion has no effect; it needs --templates multi")
         return scores, scores  # a claim is one comparison
 
     def system_name(self, file: str, name: str | None = None) -> str:
         """Return the name of a system: `name`, or else the names of file and chosen array."""
+        if name:
+            return name
         columns = self.reading.get("columns", {})
         array = columns.get("scores") or columns.get("embeddings")
         path = Path(file)
         if path.name == "data":  # the folder above has the name of the tracker
             path = path.absolute().parent
-        return name or ":".join(filter(None, (path.stem, array)))
+        return ":".join(word for word in (path.stem, array) if word)
 
     def names(self, files: Sequence[str]) -> list[str]:
         """Return the names of several systems: of ``--name``, or else of their files.
@@ -186,9 +209,10 @@ class Run:
                 f"--name is given {counted(len(requested), 'times')} "
                 f"for {counted(len(files), 'systems')}"
             )
-        stems = [self.system_name(file) for file in files]
-        distinct = stems if len(set(stems)) == len(stems) else files
-        names = [x or y for x, y in zip(requested, distinct, strict=True)]
+        defaults = [self.system_name(file) for file in files]
+        if len(set(defaults)) < len(defaults):
+            defaults = list(files)
+        names = [name or default for name, default in zip(requested, defaults, strict=True)]
         for name in names:
             if names.count(name) > 1:
                 raise click.UsageError(f"{name!r} is given twice; name each system with --name")
@@ -199,9 +223,10 @@ class Run:
     def interval(self, method: str | None) -> Any:
         """Return the method of intervals with the settings of the command; None for no method."""
         if method is None:
-            source = click.get_current_context().get_parameter_source
+            # Their defaults are no request; --seed is that of other draws, too.
+            context = click.get_current_context()
             for name in ("confidence", "replicates", "unit"):
-                if source(name) is ParameterSource.COMMANDLINE:
+                if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
                     raise click.UsageError(f"--{name} needs --interval METHOD")
             return None
         from bioeval.stats.options import IntervalMethod
@@ -239,21 +264,22 @@ class Run:
         """
         import numpy as np
 
-        if not all(np.isnan(x.values).all() for x in values):  # isnull would import dask
-            return
+        for array in values:
+            if not np.isnan(array.values).all():  # isnull would import dask
+                return
         from bioeval.showing.messages import sentence_about
         from bioeval.studies.check import why_undefined
 
         for scores in systems:
             if reason := why_undefined(scores, protocol):
                 raise NoResultError(f"nothing could be evaluated of {scores.name}: {reason}")
-        undefined = [
-            x for dataset in results for x in messages_of(dataset.attrs) if x.code in _UNDEFINED
-        ]
-        reason = "; ".join(dict.fromkeys(map(sentence_about, undefined)))
-        raise NoResultError(
-            f"nothing could be evaluated: {reason or 'no rate is defined for these data'}"
-        )
+        reasons: list[str] = []
+        for dataset in results:
+            for message in messages_of(dataset.attrs):
+                if message.code in _UNDEFINED:
+                    reasons.append(sentence_about(message))
+        reason = "; ".join(dict.fromkeys(reasons)) or "no rate is defined for these data"
+        raise NoResultError(f"nothing could be evaluated: {reason}")
 
     def require_rates(
         self,
@@ -315,12 +341,15 @@ class Run:
         from bioeval.showing.show import document_of
 
         table = partial(document_of, results, in_options, lines)
+        several = isinstance(results, dict)  # results by name
+        # What is written as netCDF: a `Shown` is a text or a table, and has nothing.
         tree = results
-        if isinstance(results, dict):
+        if several:
             nodes = without_slashes(results, "-")
             tree = xr.DataTree.from_dict({nodes[name]: x for name, x in results.items()})
         elif isinstance(results, Shown):
             tree = None
+
         document: dict[str, Any] = {}
         if self.folder is not None or self.as_json or self.conditions:
             data = data_of(results)
@@ -330,36 +359,49 @@ class Run:
             if len(self.files) > 1:
                 document["inputs"] = self.files
             document = {**document, **data.document(), **records}
-        self.refuse_outside(results.values() if isinstance(results, dict) else filter(None, [tree]))
-
-        def fill(folder: Path) -> None:
-            write_files(folder, tree, table(detail="all"), data.tables(), records)
-            if draw is not None and self.formats:
-                draw(folder)
-            elif self.formats and tree is not None:
-                self.draw(results, folder)
+        if several:
+            self.refuse_outside(results.values())
+        elif tree is not None:
+            self.refuse_outside([tree])
 
         if self.folder is not None:
+
+            def fill(folder: Path) -> None:
+                write_files(folder, tree, table(detail="all"), data.tables(), records)
+                if draw is not None and self.formats:
+                    draw(folder)
+                elif self.formats and tree is not None:
+                    self.draw(results, folder)
+
             self.stages(f"writing to {self.folder}")
             names = write_folder(self.folder, document, fill, self.force)
             self.remark(f"wrote {len(names)} files to {self.folder}")
+
+        # LaTeX and Markdown are for documents: they have all rows that the data support.
         detail: Detail = "brief" if self.markup is None else "supported"
-        self.keep(table(detail="all" if self.verbose else detail), document)
+        if self.verbose:
+            detail = "all"
+        self.keep(table(detail=detail), document)
+
         if self.page is not None:
             if not name:
                 name = Path(next(iter(self.files), "")).stem
                 if tree is results:
                     name = str(nodes_of(results)[0].dataset.attrs.get("system", "")) or name
             title = name if isinstance(results, Shown) else ""
-            self.write_page(page or ({name: results} if tree is results else results), title=title)
+            if not page:
+                page = {name: results} if tree is results else results
+            self.write_page(page, title=title)
 
     def refuse_outside(self, systems: Iterable[Any]) -> None:
         """End with exit code 2 if the thresholds that were given are outside all scores."""
         from bioeval.results.support import outside_scores
         from bioeval.showing.messages import sentence_about
 
-        for message in filter(None, map(outside_scores, systems)):
-            self._wrong.append(in_options(sentence_about(message)))
+        for system in systems:
+            message = outside_scores(system)
+            if message is not None:
+                self._wrong.append(in_options(sentence_about(message)))
 
     def draw(self, results: Any, folder: Path, scores: Any = ()) -> None:
         """Draw results in the formats of ``--plot-format``; remarks name the plots left out."""

@@ -1,4 +1,18 @@
-"""The tasks of a card: verification, identification and re-identification."""
+"""The tasks of a card: verification, identification and re-identification.
+
+Each class is a section of a protocol card, and each of its fields an entry of the section. The card
+
+.. code-block:: toml
+
+    [closed_set]
+    max_rank = 20
+    unmated = "skip"
+
+has ``ClosedSet(max_rank=20, unmated="skip")``, with the defaults of other fields. The words that a
+field may have are told twice: as a ``Literal`` for type checkers, and as the `choices` of the field
+with what each of them does, for checks, messages, and ``bioeval protocols NAME``, which prints a
+card in words. `says` and `rates` are the words of the task as a whole, by the layout of scores.
+"""
 
 from __future__ import annotations
 
@@ -67,6 +81,7 @@ TIES = {
     "expected": "the mean over all orders of the tied, so counts may hold fractions",
 }
 
+# Choices of `Verification.templates`, with the words on attempts by layout.
 _SINGLE = Choice(
     "one comparison is one attempt",
     says={
@@ -116,6 +131,7 @@ _MULTI = Choice(
     },
 )
 
+# The field `fusion` of verification and of identification, where other fields decide on its use.
 _FUSION: dict[str, Any] = {
     "doc": "how the scores of one subject's templates become one score",
     "choices": FUSIONS,
@@ -195,12 +211,11 @@ class Search(Task):
         for name, field in fields_of(type(self)).items():
             value = getattr(self, name)
             if name == "fusion":
-                parse_fusion(value)
-            elif name == "max_rank":
-                if value is not None:
-                    require_integer(name, value, low=1)
-            else:
+                parse_fusion(value)  # also "kth:2", a word with a number
+            elif name != "max_rank":
                 require_choice(name, value, field.words())
+            elif value is not None:
+                require_integer(name, value, low=1)
 
     def of_kind(self, kind: Kind) -> Self:
         """Return the search with the rule that fuses distances."""
@@ -318,6 +333,7 @@ class ClosedSet(Search):
     )
 
 
+# The words on impostor attempts of re-identification, in which there are none.
 _NO_IMPOSTOR = (
     "none: there is no threshold to pass. Remaining entries of other identities, including "
     "distractors, are wrong entries of the list"
@@ -462,8 +478,8 @@ class Reid(Retrieval):
     )
 
 
-_WITHOUT_EXPECTED = dict(TIES)
-del _WITHOUT_EXPECTED["expected"]
+# GOM has no exact mean over the orders of tied entries.
+_WITHOUT_EXPECTED = {name: words for name, words in TIES.items() if name != "expected"}
 
 
 @dataclass(frozen=True, kw_only=True)

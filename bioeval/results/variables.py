@@ -1,15 +1,15 @@
 """The descriptions of all variables in the results of tasks, and methods of intervals in words.
 
-The file has the class :class:`Variable`, then a table of variables for each task (``VERIFICATION``,
-``OPEN_SET``, ``CLOSED_SET``, ``REID``, ``GOM``), then functions that choose from them. An entry is a
+The file has the class :class:`Variable`, a table of variables for each task (``VERIFICATION``,
+``OPEN_SET``, ``CLOSED_SET``, ``REID``, ``GOM``), and functions that choose from them. An entry is a
 name in a dataset and its description::
 
     far=_rate(
         "false accept rate: proportion of the impostor attempts that are accepted",
-        "FMR",                  # the term of ISO/IEC 19795-1
-        T,                      # its dimensions: the threshold
-        label="{far}",          # in a table, the user's name of the rate, such as FMR
-        **_counts_over("impostor", "fa"),  # its numerator fa, and its denominator
+        "FMR",  # the term of ISO/IEC 19795-1
+        T,  # its dimensions: the threshold
+        label="{far}",  # in tables, by the user's choice of names FAR or FMR
+        **_counts_over("impostor", "fa"),  # the quotient fa / impostor_attempts
     )
 
 Variables of a single study are described beside its call; :func:`entries` takes others from here.
@@ -175,9 +175,9 @@ class Variable:
         """The kind of number: a rate is shown in per cent, a score has the units of scores."""
         if self.units == "proportion":
             return "rate"
-        if self.units == "cost" or self.units == "score":
-            return self.units
-        return "number"
+        if self.units == "cost":
+            return "cost"
+        return "score" if self.units == "score" else "number"
 
     @property
     def places(self) -> tuple[str, ...]:
