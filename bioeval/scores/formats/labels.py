@@ -1,5 +1,12 @@
 """Tables beside scores: labels and metadata of rows in their order, or of the names of a list.
 
+Labels of rows are in their order, as of a matrix in ``x.npy``, and `read_labels` reads them. A list
+of pairs names its templates, and `descriptions` looks up the names in a table::
+
+    label,camera        template_id,subject_id,gender
+    anna,1              anna_1,anna,f
+    ben,2               ben_1,ben,m
+
 Cells of CSV files stay text, without the blanks around them: ``007``, ``NA`` and ``1e5`` are labels
 like any other. But a column of whole floats, such as 1.0, holds integers: pandas writes integers so
 in a column with blanks. A blank cell of metadata is an unknown value, and a blank label is of no
@@ -13,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -129,74 +136,95 @@ def read_labels(
     """
     path = Path(path)
     names_of = arguments.take("names_of")
-    is_array = path.is_file() and kind_of_file(path) == FileKind.NPY
-    columns: dict[str, np.ndarray] = {}
-    subjects: str | None = None
-    if is_array:
-        expected = "a .npy array of labels"
-        label = open_npy(path, expected, "str")
-        with guarded(path, expected=expected):
-            require_unicode(label)
-            if label.dtype.kind == "S":
-                label = np.char.decode(label, "utf-8")
-        if label.ndim != 1 or label.dtype.kind not in "Uiu":
-            raise DataError(
-                f"{path}: has shape {label.shape} and dtype {label.dtype}; expected labels, one "
-                "dimension of text or whole numbers"
-            )
-        if names_of is not None:
-            label, columns = of_images(label, names_of, str(path))
-        label = np.array(label)
+    subjects: str | None = None  # the column of a CSV file that has the labels
+    if path.is_file() and kind_of_file(path) == FileKind.NPY:
+        label, columns = _labels_of_array(path, names_of)
     elif names_of is not None:
-        # A text with one name on each line, or a CSV file with a column of names.
-        existing_file(path, "a list of names")
-        further: dict[str, np.ndarray] = {}
-        if path.suffix.lower() == ".csv" and names_of != "vehicleid":
-            further, column_of_names = _read_csv(path, arguments, IMAGE_COLUMNS, "names")
-            names = further.pop(column_of_names).tolist()
-            further.pop("", None)  # the index of pandas
-        else:
-            names = read_text(path).rstrip().split("\n")
-        label, columns = of_images(names, names_of, str(path))
-        columns |= further
+        label, columns = _labels_of_images(path, names_of, arguments)
     else:
-        # The column of subjects: a chosen name, or a known one; else the only column.
-        chosen = arguments.take(f"columns.{role}")
-        columns, subjects = _read_csv(path, arguments, LABEL_COLUMNS, "labels", chosen, role)
-        if chosen is None:
-            subjects = column_of_subjects(path, subjects, columns, role)
-        if len(columns) > 1 and subjects not in (chosen, LABEL_COLUMNS[0]):
-            arguments.notes.append(f"subjects from column {subjects!r} of {path.name}")
+        columns, subjects = _csv_with_subjects(path, arguments, role)
         label = columns.pop(subjects)
-        # Labels may be lines of a list of IJB, or names of images.
-        first_label = str(label[0])
-        if not subjects and re.fullmatch(r"\S+\s+\d+\s+\d+", first_label):
-            raise DataError(
-                f"{path}: its first line, {first_label!r}, has an image, its template and its "
-                "medium, and no subject; write a first line with the names of the columns, and a "
-                "column label"
-            )
-        if pattern := looks_like(first_label):
-            raise DataError(
-                f"{path}: its labels are names of images in the form of {pattern}, each a "
-                f'different label; give `names_of="{pattern}"` to read the identities'
-            )
+
     # Keys of the rows are the index of pandas, and a column that numbers them in another order.
     index = columns.pop("", None)
     keys = Keys() if index is None or counts_rows(index) else as_keys(index)
     misnumbered = None
-    for name, values in columns.items() if subjects is not None else ():
-        may_number = name.casefold() in _NUMBERS or len(values) >= _FEW_ROWS
-        is_metadata = name in (*meta.values(), *_NO_NUMBERS)
-        if may_number and not is_metadata and numbering_in_other_order(values):
-            misnumbered = name
-            break
+    if subjects is not None:
+        for name, values in columns.items():
+            may_number = name.casefold() in _NUMBERS or len(values) >= _FEW_ROWS
+            is_metadata = name in (*meta.values(), *_NO_NUMBERS)
+            if may_number and not is_metadata and numbering_in_other_order(values):
+                misnumbered = name
+                break
     new_name = {column: name for name, column in meta.items()}
     for column, name in new_name.items():
         if column not in columns:
             raise missing(path, "column", column, [*columns], name)
     columns = {new_name.get(name, name): values for name, values in columns.items()}
     return SideLabels(path, label, columns, subjects != "", misnumbered, keys)
+
+
+def _labels_of_array(path: Path, names_of: str | None) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return the labels of a .npy array, or the identities and metadata of names of images."""
+    expected = "a .npy array of labels"
+    label = open_npy(path, expected, "str")
+    with guarded(path, expected=expected):
+        require_unicode(label)
+        if label.dtype.kind == "S":
+            label = np.char.decode(label, "utf-8")
+    if label.ndim != 1 or label.dtype.kind not in "Uiu":
+        raise DataError(
+            f"{path}: has shape {label.shape} and dtype {label.dtype}; expected labels, one "
+            "dimension of text or whole numbers"
+        )
+    columns: dict[str, np.ndarray] = {}
+    if names_of is not None:
+        label, columns = of_images(label, names_of, str(path))
+    return np.array(label), columns  # in memory, where the array is read by rows
+
+
+def _labels_of_images(
+    path: Path, names_of: str, arguments: Arguments
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return the identities and metadata of the names in a text: on each line, or in a column."""
+    existing_file(path, "a list of names")
+    if path.suffix.lower() != ".csv" or names_of == "vehicleid":
+        return of_images(read_text(path).rstrip().split("\n"), names_of, str(path))
+    further, column_of_names = _read_csv(path, arguments, IMAGE_COLUMNS, "names")
+    names = further.pop(column_of_names).tolist()
+    further.pop("", None)  # the index of pandas
+    label, columns = of_images(names, names_of, str(path))
+    return label, columns | further
+
+
+def _csv_with_subjects(
+    path: Path, arguments: Arguments, role: Role
+) -> tuple[dict[str, np.ndarray], str]:
+    """Return the columns of a CSV file, and the one of subjects.
+
+    It has a chosen name, or a known one; else it is the only column.
+    """
+    chosen = arguments.take(f"columns.{role}")
+    columns, subjects = _read_csv(path, arguments, LABEL_COLUMNS, "labels", chosen, role)
+    if chosen is None:
+        subjects = column_of_subjects(path, subjects, columns, role)
+    if len(columns) > 1 and subjects not in (chosen, LABEL_COLUMNS[0]):
+        arguments.notes.append(f"subjects from column {subjects!r} of {path.name}")
+
+    # Labels may be lines of a list of IJB, or names of images.
+    first_label = str(columns[subjects][0])
+    if not subjects and re.fullmatch(r"\S+\s+\d+\s+\d+", first_label):
+        raise DataError(
+            f"{path}: its first line, {first_label!r}, has an image, its template and its "
+            "medium, and no subject; write a first line with the names of the columns, and a "
+            "column label"
+        )
+    if pattern := looks_like(first_label):
+        raise DataError(
+            f"{path}: its labels are names of images in the form of {pattern}, each a "
+            f'different label; give `names_of="{pattern}"` to read the identities'
+        )
+    return columns, subjects
 
 
 def _read_csv(
@@ -220,10 +248,12 @@ def _read_csv(
     if header:
         require_names(path, head.start_line, titles)
         # A column that is not to be read gives labels if no other does: it may be meant elsewhere.
-        title_of_name = {x.casefold(): x for x in titles if x not in arguments.ignored}
-        title_of_name = {x.casefold(): x for x in titles} | title_of_name
-        by_preference = sorted(known_names, key=lambda x: title_of_name.get(x) in arguments.ignored)
-        known = next((title_of_name[x] for x in by_preference if x in title_of_name), None)
+        titles_to_read = [title for title in titles if title not in arguments.ignored]
+        for candidates in (titles_to_read, titles):
+            title_of_name = {title.casefold(): title for title in candidates}
+            known = next((title_of_name[x] for x in known_names if x in title_of_name), None)
+            if known is not None:
+                break
         if known is None and {*titles} <= {"", _ONLY}:
             known = _ONLY
     else:
@@ -308,6 +338,15 @@ def lists_templates(path: Path) -> bool:
     return all(known_names) and names.isdisjoint((*COLUMNS["score"], *COLUMNS["genuine"]))
 
 
+class Description(NamedTuple):
+    """What the argument `option` says of names: a table, or a pattern that parts names."""
+
+    option: str
+    subject_of: dict[str, str] | None  # the subject of each name; None if it states none
+    meta: dict[str, dict[str, str]]  # of each column, the value of each name
+    left_out: dict[str, str]  # of each column that is left out, why
+
+
 def descriptions(
     arguments: Arguments,
     path: Path,
@@ -317,86 +356,100 @@ def descriptions(
     *,
     are_subjects_needed: bool,
     is_metadata_enough: bool = False,
-) -> Iterator[tuple[str, dict[str, str] | None, dict[str, dict[str, str]], dict[str, str]]]:
+) -> Iterator[Description]:
     """Yield what a table, and a pattern, say of the names in the file at `path`.
 
-    For each: the option, the subject of each name, if stated, columns of metadata (value by name),
-    and why columns are left out.
+    `place_of` returns the place of a name, for messages, and `renamed` has the titles of columns of
+    the table by their new names.
     """
     if "labels" in arguments:
         place = arguments.take("labels")
         table, column_of_role, titles = _read_templates(place)
         templates = table.words[column_of_role["template"]]
-
-        def values_of_templates(column: Words) -> tuple[dict[str, str], list[int]]:
-            codes = np.empty(len(templates.values), dtype=np.int64)
-            rows = first_codes(templates.codes, column.codes, codes)
-            values = as_objects(column.values)[codes].tolist()
-            return dict(zip(templates.values, values, strict=True)), rows
-
-        # A column with several values for one template, such as the name of an image, is left out.
-        new_name = {column: name for name, column in renamed.items()}
-        meta = dict[str, dict[str, str]]()
-        left_out = dict[str, str]()
         unread = {"", *arguments.ignored}
-        is_read = {*column_of_role.values()}
-        titled = {x: i for i, x in enumerate(titles) if x not in unread and i not in is_read}
-        for column, i in titled.items():
-            values, rows = values_of_templates(table.words[i])
-            if not rows:
-                meta[new_name.get(column, column)] = values
-                continue
-            lines = table.lines(rows)
-            first, other = table.words[i].objects()[rows]
-            left_out[column] = (
-                f"has several values for one template in {place}, as "
-                f"{templates.objects()[rows[0]]!r} is {first!r} on line {lines[0]} and {other!r} "
-                f"on line {lines[1]}"
-            )
-        for column, name in new_name.items():
-            if name not in meta:
-                if column in left_out:
-                    raise fault(place, f"{column!r} {left_out[column]}")
-                raise missing(place, "column", column, [*meta], name)
+        with_role = {*column_of_role.values()}
+        described = {x: i for i, x in enumerate(titles) if x not in unread and i not in with_role}
+        new_name = {column: name for name, column in renamed.items()}
+        meta, left_out = _meta_of_templates(table, templates, described, new_name)
         subject_of: dict[str, str] | None = None
         if "subject" in column_of_role:
             subjects = table.words[column_of_role["subject"]]
-            subject_of, rows = values_of_templates(subjects)
+            subject_of, rows = _value_by_name(templates, subjects)
             if rows:
                 first, other = subjects.objects()[rows]
                 name = templates.objects()[rows[0]]
                 raise fault(place, f"the template {name!r} is of {first!r} and of {other!r}")
-        elif are_subjects_needed and not (is_metadata_enough and titled):
+        elif are_subjects_needed and not (is_metadata_enough and described):
             raise fault(
                 place,
                 "lists templates without their subjects",
                 "expected a first line with template_id and subject_id",
             )
-        if lacking := [*{*names}.difference(templates.values)]:
+        if lacking := {*names}.difference(templates.values):
             examples = ", ".join(map(repr, sorted(lacking)[:_EXAMPLES]))
+            more = ", ..." if len(lacking) > _EXAMPLES else ""
             raise fault(
                 path,
                 f"{place} lacks {counted(len(lacking), 'templates')} of {len(names):,}: "
-                f"{examples}{', ...' * (len(lacking) > _EXAMPLES)}",
+                f"{examples}{more}",
                 "add them to the table, or leave their comparisons out",
             )
-        yield "labels", subject_of, meta, left_out
+        yield Description("labels", subject_of, meta, left_out)
     if "subject_from" in arguments:
         parts = arguments.parts_of(names, place_of)
-        yield "subject_from", parts.pop("subject"), parts, {}
+        yield Description("subject_from", parts.pop("subject"), parts, {})
+
+
+def _value_by_name(names: Words, column: Words) -> tuple[dict[str, str], list[int]]:
+    """Return the first value of each name, and two rows in which a name has different values."""
+    codes = np.empty(len(names.values), dtype=np.int64)
+    rows = first_codes(names.codes, column.codes, codes)
+    values = as_objects(column.values)[codes].tolist()
+    return dict(zip(names.values, values, strict=True)), rows
+
+
+def _meta_of_templates(
+    table: Columns, templates: Words, described: Mapping[str, int], new_name: Mapping[str, str]
+) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """Return the value of each template in the `described` columns, and why others are left out.
+
+    A column with several values for one template, such as the name of an image, is left out.
+    """
+    meta: dict[str, dict[str, str]] = {}
+    left_out: dict[str, str] = {}
+    for title, i in described.items():
+        value_of_template, rows = _value_by_name(templates, table.words[i])
+        if not rows:
+            meta[new_name.get(title, title)] = value_of_template
+            continue
+        lines = table.lines(rows)
+        first, other = table.words[i].objects()[rows]
+        left_out[title] = (
+            f"has several values for one template in {table.path}, as "
+            f"{templates.objects()[rows[0]]!r} is {first!r} on line {lines[0]} and {other!r} "
+            f"on line {lines[1]}"
+        )
+    for title, name in new_name.items():
+        if title in left_out and name not in meta:
+            raise fault(table.path, f"{title!r} {left_out[title]}")
+        if name not in meta:
+            raise missing(table.path, "column", title, [*meta], name)
+    return meta, left_out
 
 
 def _read_templates(path: Path) -> tuple[Columns, dict[str, int], list[str]]:
     """Read a table of templates; also return the column of each role, and the titles of all."""
     head = head_of(path)
     names = [*map(str.casefold, head.cells[0])]
-    column_of_role = dict[str, int]()
+    column_of_role: dict[str, int] = {}
     for roles in (_ROLES, _ROLES_OF_IMAGES):
-        if "template" not in column_of_role:
-            first_names = {
-                role: next((x for x in known if x in names), None) for role, known in roles.items()
-            }
-            column_of_role = {role: names.index(x) for role, x in first_names.items() if x}
+        if "template" in column_of_role:
+            break
+        column_of_role = {}
+        for role, known_names in roles.items():
+            name = next((x for x in known_names if x in names), None)
+            if name is not None:
+                column_of_role[role] = names.index(name)
     if "template" not in column_of_role or len(names) == 1:
         listed = ", ".join(map(repr, head.cells[0][:_LISTED_COLUMNS]))
         raise DataError(
@@ -408,6 +461,7 @@ def _read_templates(path: Path) -> tuple[Columns, dict[str, int], list[str]]:
     blanks = {*range(head.width)}
     for role, i in column_of_role.items():
         titles[i] = role
-        blanks -= set() if role == "subject" else {i}
+        if role != "subject":  # a blank subject is of no person
+            blanks.discard(i)
     every = range(head.width)
     return head.read(every, [], names=titles, blanks=blanks), column_of_role, titles

@@ -30,7 +30,7 @@ from bioeval.scores.codes import Codes, present
 from bioeval.scores.features import NO_FEATURES
 from bioeval.scores.formats.arrays import scores_of, scores_of_array, vectors_of_classes
 from bioeval.scores.formats.containers import Lazy, open_npy
-from bioeval.scores.formats.labels import column_of_subjects, descriptions
+from bioeval.scores.formats.labels import Description, column_of_subjects, descriptions
 from bioeval.scores.formats.layouts import (
     Layout,
     ScoredPairs,
@@ -727,7 +727,7 @@ def _matrix_with_names(head: Head, arguments: Arguments) -> Scores:
     described = descriptions(
         arguments, path, every_name, lambda _: str(path), meta_names, are_subjects_needed=True
     )
-    _, subject_of, meta, _ = next(described, ("", None, {}, {}))
+    _, subject_of, meta, _ = next(described, Description("", None, {}, {}))
     labels: dict[str, list[str]] = {}
     meta_of_side: dict[str, dict[str, list[str]]] = {}
     for side, side_names in (("probe", row_names), ("gallery", column_names)):
