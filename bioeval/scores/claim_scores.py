@@ -1,4 +1,19 @@
-"""The scores by which a system in use decides claims, as a matrix of their own."""
+"""The scores by which a system in use decides claims, as a matrix of their own.
+
+A person makes an attempt of one or several tries, and each try is compared with all enrolled
+templates of the claimed subject::
+
+    for attempt in attempts:  # of a visit, say
+        for subject in subjects:
+            distance[attempt, subject] = min(
+                fused(scores[row, column] for column in templates[subject])
+                for row in tries[attempt]
+            )
+
+:func:`claim_scores` makes this matrix. It selects the enrolled templates (:class:`Enrolment`),
+groups rows as tries (:func:`grouped_tries`), and computes the distances block by block
+(:func:`claim_distances`). The last functions are remarks on visits that seem to be no attempts.
+"""
 
 from __future__ import annotations
 
@@ -132,30 +147,77 @@ def claim_scores(
             tried = tried.excluding(*tried.exclude, attempts)
     if enrolment is not None:
         tried = enrolment.applied(tried, templates, rule)
-    attempt = first_try = np.arange(tried.shape[0])
+    attempt_of_try = first_try = np.arange(tried.shape[0])
     if attempts is not None:
-        attempt, first_try = grouped_tries(tried, attempts)
-    counts = np.bincount(attempt)  # the number of tries of each attempt
-    most_tries = int(counts.max())
-    distance, column, own_distance, lacks_tries, lacks_templates = claim_distances(
-        tried, attempt, templates, rule
-    )
-    is_attempt = ~np.isnan(distance)
+        attempt_of_try, first_try = grouped_tries(tried, attempts)
+    tries_of_attempt = np.bincount(attempt_of_try)
+    most_tries = int(tries_of_attempt.max())
 
-    # A row for each attempt and a column for each claimed subject or template. Claims that are no
-    # attempts are masked, or NaN.
+    # A row for each attempt, and a column for each claimed subject or template.
+    distances = claim_distances(tried, attempt_of_try, templates, rule)
+    claims = _matrix_of_claims(tried, distances, first_try, templates)
+
+    def ids_of(is_claim: np.ndarray) -> np.ndarray:
+        """Return the identities of the row and the column of claims, int64 (k, 2)."""
+        row, column = np.nonzero(is_claim)
+        return np.column_stack([claims.probe_ids[row], claims.gallery_ids[column]])
+
+    # What an attempt is, in words, and remarks on it.
+    in_words, title = _in_words(attempts, templates, rule, enrolment, most_tries)
+    is_attempt = ~np.isnan(distances.distance)
+    claimed_subject = tried.codes.gallery[distances.column]
+    is_genuine = tried.codes.probe[first_try][:, None] == claimed_subject
+    in_words += _unequal_tries(tries_of_attempt, is_attempt, is_genuine)
+    in_words += _end_of_visits(attempt_of_try, distances.own_distance)
+    remarks = [*tried.remarks, *copies_notes(scores)]
+    if enrolment is not None:
+        remarks += enrolment.notes(tried)
+    if attempts is not None:
+        remarks += _joined_visits(tried, attempt_of_try, first_try, attempts)
+    tries = None
+    if most_tries > 1:
+        tries = Tries(scores, tried, attempt_of_try, claims.shape[1], templates, rule)
+    return claims._with(
+        origin=tried.origin,
+        metric=tried.metric,
+        reading=tried.reading,
+        remarks=tuple(remarks),
+        _excluded_before=tuple(left_out(scores)),
+        claims=in_words,
+        claims_title=title,
+        claims_name="claims" if attempts is None else "visits",
+        _claims_fusion=rule if templates == "multi" else "none",
+        visits_of=attempts or "",
+        tries=most_tries,
+        _incomplete=ids_of(distances.lacks_tries),
+        _too_few=ids_of(distances.lacks_templates),
+        _needed=order_of(rule),
+        _tries=tries,
+    )
+
+
+def _matrix_of_claims(
+    tried: Scores, distances: ClaimDistances, first_try: np.ndarray, templates: Templates
+) -> Scores:
+    """Return claims as scores, with the metadata of first tries and of claimed subjects."""
+    distance, column = distances.distance, distances.column
+
+    # Claims that are no attempts are NaN. If NaN are failed claims, a mask leaves them out.
+    is_attempt = ~np.isnan(distance)
     nan, mask = tried.nan, None
-    if nan == "reject" and is_attempt.any():  # failed claims are NaN, so that others need a mask
+    if nan == "reject" and is_attempt.any():
         distance = scored(distance)
         mask = None if is_attempt.all() else is_attempt
     elif not is_attempt.all():
         nan = "exclude"
-    meta = dict(tried.gallery_meta)
+
+    # A subject has the metadata that all of its templates share.
+    gallery_meta = dict(tried.gallery_meta)
     if templates == "multi":
-        subject = tried.codes.gallery
         for name, values in tried.gallery_meta.items():
-            if _distinct_partners(subject, ranked(values.astype(str))).max() > 1:
-                del meta[name]  # no value for each subject
+            values_of_subject = _distinct_partners(tried.codes.gallery, ranked(values.astype(str)))
+            if values_of_subject.max() > 1:
+                del gallery_meta[name]
     claims = Scores(
         0.0 - distance if tried.kind in LARGER_IS_CLOSER else distance,
         tried.probe_labels[first_try],
@@ -164,45 +226,13 @@ def claim_scores(
         nan=nan,
         mask=mask,
         probe_meta={name: values[first_try] for name, values in tried.probe_meta.items()},
-        gallery_meta={name: values[column] for name, values in meta.items()},
+        gallery_meta={name: values[column] for name, values in gallery_meta.items()},
         name=tried.name,
         distractor_ids=tried.distractor_ids,
     )
     # A row is an attempt and no template, so that its identity is new.
     probe_ids = claims.shape[1] + np.arange(claims.shape[0], dtype=np.int64)
-    claims = marking(claims._with(probe_ids=probe_ids), tried.distractor_ids, tried.junk_ids)
-
-    def ids_of(is_claim: np.ndarray) -> np.ndarray:
-        row, claimed = np.nonzero(is_claim)
-        return np.column_stack([probe_ids[row], claims.gallery_ids[claimed]])
-
-    is_genuine = tried.codes.probe[first_try][:, None] == tried.codes.gallery[column]
-    in_words, title = _in_words(attempts, templates, rule, enrolment, most_tries)
-    in_words += _unequal_tries(counts, is_attempt, is_genuine)
-    in_words += _end_of_visits(attempt, own_distance)
-    of_claims = Tries(scores, tried, attempt, claims.shape[1], templates, rule)
-    return claims._with(
-        origin=tried.origin,
-        metric=tried.metric,
-        reading=tried.reading,
-        remarks=(
-            *tried.remarks,
-            *copies_notes(scores),
-            *(enrolment.notes(tried) if enrolment else ()),
-            *(() if attempts is None else _joined_visits(tried, attempt, first_try, attempts)),
-        ),
-        _excluded_before=tuple(left_out(scores)),
-        claims=in_words,
-        claims_title=title,
-        claims_name="claims" if attempts is None else "visits",
-        _claims_fusion=rule if templates == "multi" else "none",
-        visits_of=attempts or "",
-        tries=most_tries,
-        _incomplete=ids_of(lacks_tries),
-        _too_few=ids_of(lacks_templates),
-        _needed=order_of(rule),
-        _tries=of_claims if most_tries > 1 else None,
-    )
+    return marking(claims._with(probe_ids=probe_ids), tried.distractor_ids, tried.junk_ids)
 
 
 def _in_words(
@@ -254,9 +284,11 @@ def deciding_tries(
     distance = sign * single_tries.values[:, claims.gallery_ids[column]]
     distance = np.where(tries.attempt[candidates, None] == attempt, distance, np.nan)
     nearest = candidates[np.nanargmin(distance, axis=0)]
+    # Rows of the scores, of which the tries may be a part.
     ids = tries.enrolled.probe_ids[nearest]
     order = np.argsort(tries.scores.probe_ids, kind="stable")
-    return order[np.searchsorted(tries.scores.probe_ids[order], ids)], tries.scores.probe_meta
+    deciding = order[np.searchsorted(tries.scores.probe_ids[order], ids)]
+    return deciding, tries.scores.probe_meta
 
 
 # ----------------------------------------------------------------------------- enrolled templates
@@ -271,7 +303,7 @@ class Enrolment(NamedTuple):
 
     @classmethod
     def parse(cls, enrol: object) -> Self:
-        word, number, column = [*str(enrol).split(":", 2), "", ""][:3]
+        word, number, column = [*str(enrol).split(":", 2), "", ""][:3]  # missing parts are empty
         is_whole = number.isascii() and number.isdigit() and int(number) > 0
         if not isinstance(enrol, str) or word != "first" or not is_whole or enrol.endswith(":"):
             raise DataError(
@@ -304,14 +336,15 @@ class Enrolment(NamedTuple):
                 f"{counted(largest, 'templates')} in the gallery; expected at most {largest}"
             )
         place, _ = _places_by_name(scores)  # (templates,)
-        if self.column:
+        if self.column:  # equal values are in the order of the names
             require_kept(scores, self.column, "enrol", scores.gallery_meta)
             values = known_column(scores.gallery_meta, self.column, "enrol", "gallery template")
             place = places_of_values(values, self.column, subject) * len(place) + place
+        # The first templates of each subject, of templates sorted by subject and place.
         order = np.lexsort((place, subject))
         starts = np.flatnonzero(np.diff(subject[order], prepend=-1))
-        place_in_subject = np.arange(len(order))
-        place_in_subject -= np.repeat(starts, np.diff(np.append(starts, len(order))))
+        sizes = np.diff(np.append(starts, len(order)))
+        place_in_subject = np.arange(len(order)) - np.repeat(starts, sizes)
         enrolled = np.sort(order[place_in_subject < self.number])
         if scores.layout != "all-against-all":
             return scores.select(gallery=enrolled)
@@ -329,32 +362,40 @@ class Enrolment(NamedTuple):
         if not self.column and not _places_by_name(scores)[1]:
             notes.append(Message("first-by-order", what="enrolment"))
         codes = scores.codes
-        counts = np.bincount(codes.gallery)[codes.people(codes.gallery)]
-        fewer = int(np.count_nonzero(counts < self.number))
-        code = "fewer-templates-than-enrolled"
+        templates_of_person = np.bincount(codes.gallery)[codes.people(codes.gallery)]
+        fewer = int(np.count_nonzero(templates_of_person < self.number))
         if fewer:
-            notes.append(Message(code, subjects=fewer, templates=self.number))
+            about = {"subjects": fewer, "templates": self.number}
+            notes.append(Message("fewer-templates-than-enrolled", **about))
         return notes
 
 
 def _places_by_name(scores: Scores) -> tuple[np.ndarray, str]:
+    """Return the place of each gallery template in order, and the column that decides it."""
     return places_in_order(scores.gallery_meta, scores.shape[1], scores.gallery_names)
 
 
 # ---------------------------------------------------------------------------- distances of claims
 
 
+class ClaimDistances(NamedTuple):
+    """Distances of claims, and why some claims are no attempts.
+
+    Attempts are rows; columns are the claimed subjects, or the claimed templates.
+    """
+
+    distance: np.ndarray  # float64 (attempts, claimed); NaN where the claim is no attempt
+    column: np.ndarray  # int64 (claimed,): a column of the scores for each
+    own_distance: np.ndarray  # (tries,): of each try to its own subject; NaN if not compared
+    lacks_tries: np.ndarray  # bool (attempts, claimed): whether tries of the claim are missing
+    #: bool (attempts, claimed): whether every try has too few templates for the rule of fusion
+    lacks_templates: np.ndarray
+
+
 def claim_distances(
     scores: Scores, attempt_of_try: np.ndarray, templates: Templates, fusion: str
-) -> tuple[np.ndarray, ...]:
-    """Return distances of claims, and why some are no attempts; a try is a row of the scores.
-
-    - float64 (attempts, claimed): the distances, NaN where the claim is no attempt
-    - int64 (claimed,): a column of the scores for each claimed subject or template
-    - (tries,): the distance of each try to its own subject; NaN if not compared
-    - bool (attempts, claimed): whether tries of the claim are missing
-    - bool (attempts, claimed): whether every try has too few templates for the rule of fusion
-    """
+) -> ClaimDistances:
+    """Return the distances of claims; a try is a row of the scores."""
     order = scores.gallery_order
     fuses = templates == "multi"
     column = order.columns[0][order.starts[:-1]] if fuses else order.columns[0]
@@ -369,11 +410,12 @@ def claim_distances(
     may_lack_templates = fuses and order_of(fusion) > 1
     distance = np.full((attempts, len(column)), np.nan)  # of the nearest try
     own_distance = np.full(len(attempt_of_try), np.nan)
-    # Whether a try is missing, and whether any try is compared with a template of the subject.
+    # By claim: whether a try is missing, and whether any try is compared with any template.
     lacks_tries, is_compared = np.zeros((2, *distance.shape), dtype=bool)
     with threads_for(scores):
         for block in blocks_of(scores):
-            # The attempts of the block, and its rows with the tries of an attempt side by side.
+            # The attempts of the block, and its rows with the tries of an attempt side by side:
+            # those of `attempt[i]` begin at `starts[i]`.
             row = np.argsort(attempt_of_try[block.probes], kind="stable")
             attempt, starts = np.unique(attempt_of_try[block.probes][row], return_index=True)
             values = _in_float64(block.by_person(fusion) if fuses else block)
@@ -393,7 +435,7 @@ def claim_distances(
     lacks_templates = is_compared & np.isnan(distance)
     lacks_tries &= ~np.isnan(distance)
     distance[lacks_tries] = np.nan
-    return distance, column, own_distance, lacks_tries, lacks_templates
+    return ClaimDistances(distance, column, own_distance, lacks_tries, lacks_templates)
 
 
 def _missing_claims(scores: Scores, block: Block, templates: str) -> np.ndarray:
@@ -446,20 +488,22 @@ _MOST_TRIES = 10
 def grouped_tries(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the attempt of each try, int64 (tries,), and the first try of each attempt.
 
-    A try is a probe; attempts are the values of each subject, in the order of the subjects' first
-    probes.
+    A try is a probe. The probes of a subject with one value of the column are an attempt. Attempts
+    are in the order of the subjects' first probes, and those of a subject in their own order.
     """
     require_kept(scores, column, "attempts", scores.probe_meta)
     values = known_column(scores.probe_meta, column, "attempts", "probe")
     subject = scores.codes.probe
     value = Codes(values, values, column).probe
     key = subject * (int(value.max()) + 1) + value
-    _, first_try, key_rank = np.unique(key, return_index=True, return_inverse=True)
-    _, first_probes, subject_rank = np.unique(subject, return_index=True, return_inverse=True)
-    first_of_subject = first_probes[subject_rank.reshape(-1)]  # (tries,)
-    order = np.lexsort((first_try, first_of_subject[first_try]))
-    attempt_of_key = np.argsort(order)
-    return attempt_of_key[key_rank.reshape(-1)], first_try[order]
+    # Attempts in the order of their keys.
+    _, first_try, attempt = np.unique(key, return_index=True, return_inverse=True)
+    # Sort attempts by the first probe of their subject, then by their first try.
+    _, first_probe, place = np.unique(subject, return_index=True, return_inverse=True)
+    first_probe_of_subject = first_probe[place.reshape(-1)]  # (tries,)
+    order = np.lexsort((first_try, first_probe_of_subject[first_try]))
+    new_number = np.argsort(order)
+    return new_number[attempt.reshape(-1)], first_try[order]
 
 
 @dataclass(frozen=True, eq=False)
@@ -493,10 +537,11 @@ def _unequal_tries(counts: np.ndarray, is_attempt: np.ndarray, is_genuine: np.nd
     for is_claim in (is_attempt & is_genuine, is_attempt & ~is_genuine):
         claims = is_claim.sum(axis=1)  # (attempts,): claims of the class
         means.append(float(counts @ claims / max(claims.sum(), 1)))
-    if not all(means) or math.isclose(*means, rel_tol=_ALIKE):
+    genuine, impostor = means
+    if not genuine or not impostor or math.isclose(genuine, impostor, rel_tol=_ALIKE):
         return ""
-    return "; genuine attempts have {:.2f} tries on average, impostor attempts {:.2f}".format(
-        *means
+    return (
+        f"; genuine attempts have {genuine:.2f} tries on average, impostor attempts {impostor:.2f}"
     )
 
 
@@ -506,8 +551,9 @@ def _end_of_visits(attempt: np.ndarray, own_distance: np.ndarray) -> str:
     It is made if a threshold divides the last tries of visits, except the longest visits, from
     earlier tries. `own_distance` (tries,) is the distance of each try to its own subject.
     """
-    order, counts = np.argsort(attempt, kind="stable"), np.bincount(attempt)
+    order = np.argsort(attempt, kind="stable")  # the tries of a visit side by side
     attempt, distance = attempt[order], own_distance[order]
+    counts = np.bincount(attempt)
     is_last = np.append(np.diff(attempt) > 0, True)
     is_of_longest = counts[attempt] == counts.max()
     has_distance = ~np.isnan(distance)
@@ -518,6 +564,7 @@ def _end_of_visits(attempt: np.ndarray, own_distance: np.ndarray) -> str:
     threshold = np.quantile(last, 1 - _EXCEPTIONS, method="higher")
     if np.mean(earlier <= threshold) > _EXCEPTIONS:
         return ""
+    # Such a visit has one accepted try, the last.
     accepted = np.bincount(attempt[distance <= threshold], minlength=attempt.max() + 1)
     is_ended = (accepted == 1) & (distance[is_last] <= threshold)
     return (
@@ -534,23 +581,29 @@ def _joined_visits(
     Such visits have tries of two dates, many more tries than other visits, or a name that another
     person's visit has, while most names are of a single person.
     """
+    seems_joined = {}  # bool (attempts,), by reason
     counts = np.bincount(attempt)
     has_many = (counts > _MOST_TRIES) & (counts > 3 * np.median(counts))
-    seems_joined = {"have many more tries than others": has_many}  # bool (attempts,), by reason
+    seems_joined["have many more tries than others"] = has_many
     visits = scores.probe_meta[column]
     name = Codes(visits, visits, column).probe
-    people = _distinct_partners(name, scores.codes.probe)
-    if 2 * np.count_nonzero(people > 1) < np.count_nonzero(people):
-        is_shared = people[name[first_try]] > 1
+    people_of_name = _distinct_partners(name, scores.codes.probe)
+    shared_names = np.count_nonzero(people_of_name > 1)
+    if 2 * shared_names < np.count_nonzero(people_of_name):
+        is_shared = people_of_name[name[first_try]] > 1
         seems_joined["have names that another person's visit has, too"] = is_shared
     for title, values in scores.probe_meta.items():
-        days, is_known = days_of(values), np.ones(len(values), dtype=bool)
+        if title == column:
+            continue
+        days = days_of(values)
+        is_known = np.ones(len(values), dtype=bool)
         if days is None and title.strip().casefold() in _DAYS:
             days, is_known = values.astype(str), ~no_value(values)
-        if days is not None and title != column:
-            known_tries, day = attempt[is_known], ranked(days)[is_known]
-            has_two_days = _distinct_partners(known_tries, day, len(counts)) > 1
+        if days is not None:
+            day = ranked(days)[is_known]
+            has_two_days = _distinct_partners(attempt[is_known], day, len(counts)) > 1
             seems_joined[f"have tries of two dates, by {title!r}"] = has_two_days
+
     messages = []
     for reason, is_joined in seems_joined.items():
         if is_joined.any():
@@ -563,7 +616,8 @@ def _joined_visits(
 
 def _distinct_partners(codes: np.ndarray, partners: np.ndarray, number: int = 0) -> np.ndarray:
     """Return with how many distinct partners each code occurs, int64 (codes,), or `number` long."""
-    return np.bincount(np.unique(np.stack([codes, partners]), axis=1)[0], minlength=number)
+    distinct_pairs = np.unique(np.stack([codes, partners]), axis=1)
+    return np.bincount(distinct_pairs[0], minlength=number)
 
 
 def number_of_claims(scores: Scores, claims: np.ndarray) -> tuple[int, int]:
