@@ -1,8 +1,18 @@
-"""Thresholds for deployment: chosen on all data, judged in folds or on a test set, and assured."""
+"""Thresholds for deployment: chosen on all data, judged in folds or on a test set, and assured.
+
+A study of a threshold::
+
+    threshold = choose(rule, all attempts)  # to install; its errors on these data are optimistic
+    for train, test in folds of people:  # the errors to expect on new people
+        t = choose(rule, attempts of train)
+        far, frr = rates of test at t
+
+:func:`study_threshold` is followed by its folds, its counts, the people that a target needs, and
+its messages. :func:`judge_threshold`, with one training set and one test set, is last.
+"""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -351,37 +361,14 @@ def study_threshold(
     needed, lacking, unshown = needs_of(
         counts, rule, is_assured=curve is not None and refusal is None, divides=divides
     )
-
-    # Each rate of all data, and expected with new subjects: over ``all, test``.
-    over_folds = aggregate(counts.folds, ("repeat", "fold")).sel(part="test")
-    mean_of_tests = over_folds.sel(statistic="mean")
-    rates: dict[str, list[float]] = {}
-    for end in ("", "_low", "_high"):
-        far, frr = (counts.rates.get(f"{rate}{end}", math.nan) for rate in ("far", "frr"))
-        for rate, on_all in zip(RATES, (far, frr, (far + frr) / 2), strict=True):
-            rates[f"{rate}{end}"] = [on_all, mean_of_tests[f"{rate}{end}"].item()]
-    for rate, statistic in itertools.product(RATES, FOLD_STATISTICS):
-        rates[f"{rate}_{statistic}"] = [
-            math.nan,
-            over_folds[rate].sel(statistic=statistic).item(),
-        ]
-    far, frr = rates["far"][0], rates["frr"][0]
+    rates = _rates_by_part(counts)
+    far_of_all, frr_of_all = rates["far"][0], rates["frr"][0]
 
     # The messages on the folds and the thresholds.
-    has_no_threshold = counts.attempts.defined and not counts.chosen.defined
-    messages = [
-        message
-        for message in (*messages_of(counts.folds.attrs), *notes)
-        if not (has_no_threshold and message.code == "undefined-in-parts")
-    ]
-    if not divides:
-        messages.append(Message("pairs-divided"))
-    messages += counts.messages
-    if has_no_threshold:
-        messages.append(Message("no-threshold", why=no_such_threshold(rule, counts.attempts)))
+    messages = _messages_on_folds(counts, rule, notes, divides=divides)
     if rule.name == "fixed":
         following = counts.attempts.next_scores(counts.chosen.threshold)
-        messages += beyond_scores(rule.values[0], far, frr, float(following))
+        messages += beyond_scores(rule.values[0], far_of_all, frr_of_all, float(following))
     if refusal is not None:
         messages.append(refusal)
     elif curve is not None:
@@ -403,7 +390,7 @@ def study_threshold(
     if curve is not None:
         thresholds = ("assured_threshold", "assured_threshold_next")
         in_units = {name: to_user(assured[name], scores.kind) for name in thresholds}
-        variables |= assured | in_units | {"frr_price": assured["assured_frr"] - frr}
+        variables |= assured | in_units | {"frr_price": assured["assured_frr"] - frr_of_all}
         against = " against this gallery" if curve.fixed_gallery else ""
         attrs |= {"assured_for": f"people like these{against}", "assured_over": curve.over}
         attrs["assure"] = curve.far.confidence
@@ -427,34 +414,75 @@ def study_threshold(
             **{f"{x}{SUPPORTED}": [is_shown.get(x, 1), int(unshown is None)] for x in RATES},
         )
     attrs = {"task": STUDY_PARTS["rates"]}
-    finite = counts.folds["threshold"].values
-    finite = finite[np.isfinite(finite)]
+    fold_thresholds = counts.folds["threshold"].values
+    fold_thresholds = fold_thresholds[np.isfinite(fold_thresholds)]
     if rule.name == "fixed":
         attrs["fold_thresholds"] = "given"
-    elif finite.size:
-        attrs["fold_thresholds"] = f"{finite.min():.6g} to {finite.max():.6g}"
+    elif fold_thresholds.size:
+        attrs["fold_thresholds"] = f"{fold_thresholds.min():.6g} to {fold_thresholds.max():.6g}"
     if "far_low" in counts.rates or "frr_low" in counts.rates:
         attrs |= method.attrs()
         if unshown is None:
             attrs["interval_of_test"] = "Nadeau and Bengio (approximate) over the folds"
-    attrs |= {x: study.attrs[x] for x in ("rank_unit",) if x in study.attrs}  # of searches
+    if "rank_unit" in study.attrs:  # of searches
+        attrs["rank_unit"] = study.attrs["rank_unit"]
     attrs |= {f"rates_at_{name}": value for name, value in threshold_with_next(study).items()}
     labels = {"all": "same data", "test": new_people(study)}
     table = {**STUDY, "part": replace(COORDINATES["part"], labels=labels)}
     by_part = dataset(of_rates, table, {"part": np.array(["all", "test"])}, attrs)
     answers = answers_of_study(study, by_part, rule, messages, unshown)
     study.attrs.update(message_attrs(answers, study.attrs))
+
     nodes = {"": study, "rates": by_part}
     if needed:
-        about_needs = {"task": STUDY_PARTS["needs"]}
-        if counts.people:
-            who = "people" if counts.compared else "people who are not enrolled"
-            about_needs["people_here"] = counted(counts.people, who)
-        if counts.people and counts.compared is not None:
-            about_needs["people_here"] += f", {counted(counts.compared.pairs, 'pairs of people')}"
-        about_needs["detail"] = "verbose"
-        nodes["needs"] = dataset(needed, STUDY, {"rule": np.array(RULES)}, about_needs)
+        nodes["needs"] = _needs_dataset(counts, needed)
     return tree_of({**nodes, "folds": counts.folds.assign_attrs(detail="verbose")})
+
+
+def _rates_by_part(counts: CountedStudy) -> dict[str, list[float]]:
+    """Return each rate of all data, and expected with new subjects: over ``all, test``."""
+    over_folds = aggregate(counts.folds, ("repeat", "fold")).sel(part="test")
+    mean_of_tests = over_folds.sel(statistic="mean")
+    rates: dict[str, list[float]] = {}
+    for end in ("", "_low", "_high"):
+        far = counts.rates.get(f"far{end}", math.nan)
+        frr = counts.rates.get(f"frr{end}", math.nan)
+        of_all_data = {"far": far, "frr": frr, "hter": (far + frr) / 2}
+        for rate in RATES:
+            rates[f"{rate}{end}"] = [of_all_data[rate], mean_of_tests[f"{rate}{end}"].item()]
+    for rate in RATES:
+        for statistic in FOLD_STATISTICS:
+            value = over_folds[rate].sel(statistic=statistic).item()
+            rates[f"{rate}_{statistic}"] = [math.nan, value]
+    return rates
+
+
+def _messages_on_folds(
+    counts: CountedStudy, rule: Rule, notes: Sequence[Message], *, divides: bool
+) -> list[Message]:
+    """Return the messages on the folds, which `divides` says are of people, and on the counts."""
+    messages = [*messages_of(counts.folds.attrs), *notes]
+    has_no_threshold = counts.attempts.defined and not counts.chosen.defined
+    if has_no_threshold:  # a message below says so of all data, and so of the folds
+        messages = [message for message in messages if message.code != "undefined-in-parts"]
+    if not divides:
+        messages.append(Message("pairs-divided"))
+    messages += counts.messages
+    if has_no_threshold:
+        messages.append(Message("no-threshold", why=no_such_threshold(rule, counts.attempts)))
+    return messages
+
+
+def _needs_dataset(counts: CountedStudy, needed: Variables) -> xr.Dataset:
+    """Return the people that a target needs, and in words the people of the data."""
+    attrs = {"task": STUDY_PARTS["needs"]}
+    if counts.people and counts.compared is None:
+        attrs["people_here"] = counted(counts.people, "people who are not enrolled")
+    elif counts.people and counts.compared is not None:
+        pairs = counted(counts.compared.pairs, "pairs of people")
+        attrs["people_here"] = f"{counted(counts.people, 'people')}, {pairs}"
+    attrs["detail"] = "verbose"
+    return dataset(needed, STUDY, {"rule": np.array(RULES)}, attrs)
 
 
 # The folds of a threshold study: of people, or of pairs whose people are not known.
@@ -581,35 +609,37 @@ def count_searches(
     task = OpenSet(impostors="unenrolled", **search_options)
     over_folds = IntervalMethod("nadeau-bengio", interval.confidence)
     options = FoldOptions("open_set", rule, over_folds, search=task)
+    distance_rule = rule.as_distance(scores.kind)
     person = scores.codes.probe
-    gallery = int((~scores.codes.no_person[np.unique(scores.codes.gallery)]).sum())
+
+    # The attempts of all searches, and the threshold. No threshold accepts a mate at another rank,
+    # nor a failed search, which has no distance.
     searches = search(scores, task)
-    all_probes = np.arange(len(person))
-    whole = _searched_parts(searches, task, person, [all_probes])
-    # No threshold accepts a mate at another rank, nor a failed search, which has no distance.
-    is_first = whole.rank == 1
-    mate = np.where(is_first, searches.mate, np.nan)[whole.is_mated]
+    whole = _searched_parts(searches, task, person, [np.arange(len(person))])
+    mate = np.where(whole.rank == 1, searches.mate, np.nan)[whole.is_mated]
     is_impostor = searches.impostor_probes("unenrolled")
     attempts = Attempts.from_scores(mate, searches.other[is_impostor])
-    chosen = choose(rule.as_distance(scores.kind), attempts)
-    unenrolled = len(np.unique(person[is_impostor]))
+    chosen = choose(distance_rule, attempts)
 
     # Folds divide the people who search, enrolled or not alike; the gallery stays whole.
     is_enrolled = np.isin(person, person[searches.mates > 0])
     meta = {"enrolled": np.where(is_enrolled, "yes", "no")}
     plan = SplitPlan(splitter, len(person), person, meta=meta)
     splits = [*plan.splits.values()]
-    train, test = (
-        _searched_parts(searches, task, person, [x.probes for x in parts])
-        for parts in ([x.train for x in splits], [x.test for x in splits])
-    )
-    numbers = numbers_of_searches(train, test, options, options.rule.as_distance(scores.kind))
-    numbers["gallery_subjects"] = np.full((len(splits), 2), gallery)
+    train = _searched_parts(searches, task, person, [split.train.probes for split in splits])
+    test = _searched_parts(searches, task, person, [split.test.probes for split in splits])
+    numbers = numbers_of_searches(train, test, options, distance_rule)
+    enrolled_people = np.unique(scores.codes.gallery)
+    gallery_subjects = int((~scores.codes.no_person[enrolled_people]).sum())
+    numbers["gallery_subjects"] = np.full((len(splits), 2), gallery_subjects)
     sizes = [Samples(person).sizes(split) for split in splits]
-    numbers |= {name: np.array([x[name] for x in sizes]) for name in sizes[0]}
+    for name in sizes[0]:
+        numbers[name] = np.array([sizes_of_split[name] for sizes_of_split in sizes])
     lost = claims_lost(scores, options.fused(scores.kind))
     about = Provenance.from_scores(scores).without_claims(*lost)
     folds = fold_dataset(numbers, plan, about, options)
+
+    # The rates of all data at the threshold, with limits.
     rates: dict[str, Any] = {}
     if chosen.defined and math.isfinite(chosen.threshold):
         with stage("intervals"):
@@ -622,17 +652,20 @@ def count_searches(
                 **search_options,
             )
         rates = {str(name): x.item() for name, x in searched.data_vars.items() if x.size == 1}
+
+    unenrolled = len(np.unique(person[is_impostor]))
+    variables = {
+        "impostor_pairs": attempts.impostor_attempts,
+        "subjects": len(np.unique(person)),
+        "unenrolled_people": unenrolled,
+    }
     return CountedStudy(
         folds,
         chosen,
         attempts,
         rates,
-        {
-            "impostor_pairs": attempts.impostor_attempts,
-            "subjects": len(np.unique(person)),
-            "unenrolled_people": unenrolled,
-        },
-        unenrolled,
+        variables,
+        people=unenrolled,
         search_options=search_options,
         others=(searches.other[is_impostor], person[is_impostor]),
     )
@@ -645,15 +678,18 @@ def _searched_parts(
 
     `person` (probes,) has the code of the person who searches; all probes are of people.
     """
-    chosen, probing, both = [], [], []
+    searches_of_parts, probing, enrolled = [], [], []
     for probes in parts:
         arrays = {k: x[probes] for k, x in vars(searches).items() if isinstance(x, np.ndarray)}
-        chosen.append(replace(searches, **arrays))
+        searches_of_parts.append(replace(searches, **arrays))
         probing.append(len(np.unique(person[probes])))
-        both.append(len(np.unique(person[probes[searches.enrolled[probes]]])))
-    sides = np.array([probing, both])
-    people = PeopleOfParts(sides[0], enrolled=sides[1], both=sides[1], every=sides[0])
-    return SearchedParts.of_searches(chosen, task.ties, people)
+        enrolled.append(len(np.unique(person[probes[searches.enrolled[probes]]])))
+    # Of the people of a part, only those who search it are counted.
+    probing_people, enrolled_people = np.array([probing, enrolled])
+    people = PeopleOfParts(
+        probing_people, enrolled=enrolled_people, both=enrolled_people, every=probing_people
+    )
+    return SearchedParts.of_searches(searches_of_parts, task.ties, people)
 
 
 def searches_of_people(scores: Scores) -> Scores:
@@ -680,6 +716,25 @@ def searches_of_people(scores: Scores) -> Scores:
 # The people that a target needs, and the people that the data have.
 
 
+class _LimitedTarget(NamedTuple):
+    """A target that the number of people limits, and what the data have for it."""
+
+    rate: str  # "far" or "frr"
+    value: float
+    people: int  # who take part; of searches, those who are not enrolled; 0 if unknown
+    who: str  # these people in words
+    in_pairs: bool  # whether a trial is a pair of people, as for FAR of verification
+    compared: ComparedPeople | None
+    impostors: int  # impostor attempts, each pair of templates once
+
+    @property
+    def independent(self) -> float:
+        """The number of independent trials: a FAR has no more than there are pairs of people."""
+        if self.in_pairs:
+            return independent_trials(self.impostors, self.compared)
+        return self.people
+
+
 def needs_of(
     study: CountedStudy, rule: Rule, *, is_assured: bool, divides: bool
 ) -> tuple[Variables, list[Message], Message | None]:
@@ -696,66 +751,89 @@ def needs_of(
     is_of_people = rule.name == "frr" and study.people > 0 and not is_search
     if not (rule.name == "far" or is_of_people) or not rule.values[0] > 0:
         return {}, [], None
-    rate, target = rule.name, float(rule.values[0])
-    people, compared = study.people, study.compared
-    impostors = study.variables["impostor_pairs"]
-    who = "people who are not enrolled" if is_search else "people"
-    # A rate of pairs of people has at most as many independent trials as there are pairs.
-    in_pairs = rate == "far" and not is_search
-    independent = independent_trials(impostors, compared) if in_pairs else people
-
-    numbers = [rule_of.attempts_for(target) for rule_of in RULES]
+    target = _LimitedTarget(
+        rate=rule.name,
+        value=float(rule.values[0]),
+        people=study.people,
+        who="people who are not enrolled" if is_search else "people",
+        in_pairs=rule.name == "far" and not is_search,
+        compared=study.compared,
+        impostors=study.variables["impostor_pairs"],
+    )
+    numbers = [rule_of.attempts_for(target.value) for rule_of in RULES]
     needed: Variables = {}
-    if people:
-        needed["subjects_needed"] = [*map(people_with, numbers)] if in_pairs else numbers
-    if rate == "far":
+    if target.people:
+        needed["subjects_needed"] = [*map(people_with, numbers)] if target.in_pairs else numbers
+    if target.rate == "far":
         needed["impostors_needed"] = numbers
-        needed["impostors_missing"] = [max(0, number - independent) for number in numbers]
-    needed = variables_over(("rule",), **needed)
+        needed["impostors_missing"] = [max(0, x - target.independent) for x in numbers]
+    return (
+        variables_over(("rule",), **needed),
+        _messages_on_target(target, is_assured=is_assured),
+        _message_on_training_parts(target, study.folds, divides=divides),
+    )
 
-    # The first rule that the data do not fulfil.
-    messages: list[Message] = []
-    unfulfilled = [x for x in RULES if not x.supports(target, independent)]
-    if unfulfilled:
-        number = unfulfilled[0].attempts_for(target)
-        by_unit = {who: number}
-        if in_pairs:
-            by_unit = {"impostor attempts": number}
-            if compared is not None and compared.pairs <= impostors:
-                enough = people_with(number)
-                by_unit = {"people": enough} if enough > compared.number else {}
-                by_unit["pairs of people"] = number
-        about: dict[str, Any] = {"rate": rate, "target": target, "needed": by_unit}
-        error = {"far": "false accept", "frr": "false reject"}[rate]
-        if unfulfilled[0] == 3:
-            messages.append(Message("target-not-shown", **about, error=error))
-        else:
-            about |= {"errors": f"{error}s", "which": "", "beside": ""}
-            if is_assured:
-                about["which"] = "by the rule "
-                about["beside"] = (
-                    "; the assured threshold needs fewer people, because its {far} is bounded and "
-                    "not measured"
-                )
-            messages.append(Message("threshold-uncertain", **about))
 
+def _messages_on_target(target: _LimitedTarget, *, is_assured: bool) -> list[Message]:
+    """Return a message on the first rule that the data do not fulfil; none if they fulfil both."""
+    unfulfilled = [x for x in RULES if not x.supports(target.value, target.independent)]
+    if not unfulfilled:
+        return []
+    number = unfulfilled[0].attempts_for(target.value)
+    needed = {target.who: number}
+    if target.in_pairs:
+        needed = {"impostor attempts": number}
+        if target.compared is not None and target.compared.pairs <= target.impostors:
+            # Pairs of people are what is too few. They need no more people if not all of the
+            # people are compared with each other.
+            enough = people_with(number)
+            needed = {"people": enough} if enough > target.compared.number else {}
+            needed["pairs of people"] = number
+    about: dict[str, Any] = {"rate": target.rate, "target": target.value, "needed": needed}
+    error = {"far": "false accept", "frr": "false reject"}[target.rate]
+    if unfulfilled[0] == 3:
+        return [Message("target-not-shown", **about, error=error)]
+    about |= {"errors": f"{error}s", "which": "", "beside": ""}
+    if is_assured:
+        about["which"] = "by the rule "
+        about["beside"] = (
+            "; the assured threshold needs fewer people, because its {far} is bounded and not "
+            "measured"
+        )
+    return [Message("threshold-uncertain", **about)]
+
+
+def _message_on_training_parts(
+    target: _LimitedTarget, folds: xr.Dataset, *, divides: bool
+) -> Message | None:
+    """Return a message if training parts do not support a target by the rule of 3."""
+    number = RULES[0].attempts_for(target.value)
     # The smallest training part, as a share of all people.
-    train, test = (study.folds["subjects"].sel(part=part).values for part in ("train", "test"))
+    train = folds["subjects"].sel(part="train").values
+    test = folds["subjects"].sel(part="test").values
     share = float((train / np.maximum(train + test, 1)).min())
-    trials = math.floor(share * independent + 1e-9)
-    present, asked = {"impostor attempts": trials}, {"impostor attempts": numbers[0]}
-    if people and divides:
-        trials = number = math.floor(share * people + 1e-9)
-        present, asked = {who: number}, {who: numbers[0]}
-        if in_pairs:
-            pairs = people * (people - 1)
-            trials = math.floor(independent * number * (number - 1) / max(pairs, 1) + 1e-9)
+
+    # The trials of this part; 1e-9 is for rounding.
+    trials = math.floor(share * target.independent + 1e-9)
+    present, needed = {"impostor attempts": trials}, {"impostor attempts": number}
+    if target.people and divides:
+        trials = people = math.floor(share * target.people + 1e-9)
+        present, needed = {target.who: people}, {target.who: number}
+        if target.in_pairs:
+            # Pairs of people become fewer as the square of the people.
+            all_pairs = max(target.people * (target.people - 1), 1)
+            trials = math.floor(target.independent * people * (people - 1) / all_pairs + 1e-9)
             present["pairs of people"] = trials
-            asked = {who: people_with(numbers[0]), "pairs of people": numbers[0]}
-    if RULES[0].supports(target, trials):
-        return needed, messages, None
-    about = {"rate": rate, "target": target, "there": present, "needed": asked}
-    return needed, messages, Message("training-cannot-show", **about)
+            needed = {target.who: people_with(number), "pairs of people": number}
+    if RULES[0].supports(target.value, trials):
+        return None
+    return Message(
+        "training-cannot-show",
+        rate=target.rate,
+        target=target.value,
+        there=present,
+        needed=needed,
+    )
 
 
 # The messages of threshold studies and judged thresholds that say which threshold to install.
@@ -777,24 +855,20 @@ def answers_of_study(
     `rates` are the rates of all data and of the test parts; `messages` are all messages of a study.
     With `unshown`, the message that training parts are too small, nothing is said of new people.
     """
-    task = "identification" if "unenrolled_people" in study else ""
     answers = _thresholds(study, rates, rule, [x for x in messages if not x.about], unshown)
     test_rates = rates.sel(part="test")
     far = float(test_rates["far"])
     target = float(rule.values[0]) if rule.name == "far" else 0.0
     if target and far > CLEARLY * target and unshown is None:
+        about: dict[str, Any] = {"people": new_people(study), "rate": far, "times": far / target}
+        about["target"] = target
         low = float(test_rates["far_low"])
-        answers += [
-            Message(
-                "target-missed",
-                people=new_people(study),
-                rate=far,
-                times=far / target,
-                target=target,
-                **({"low": low} if low <= target else {}),
-            )
-        ]
-    return [Message(x.code, **x.arguments, task=task) if task else x for x in answers]
+        if low <= target:
+            about["low"] = low
+        answers.append(Message("target-missed", **about))
+    if "unenrolled_people" in study:
+        return [Message(x.code, **x.arguments, task="identification") for x in answers]
+    return answers
 
 
 def _thresholds(
@@ -817,11 +891,14 @@ def _thresholds(
             reason = str(by_code["no-threshold"].arguments["why"])
         return [Message("nothing-to-install", why=reason)]
 
-    # An assured threshold was asked for.
+    # What to expect on new people, or the message that nothing can be said of them.
     on_new: dict[str, Any] = {"people": new_people(study), "unshown": unshown}
     if unshown is None:
         on_new = _expected(study, rates.sel(part="test"), rule, messages)
-    if refusal := next((by_code[x] for x in REFUSED if x in by_code), None):
+
+    # An assured threshold was asked for.
+    refusal = next((by_code[code] for code in REFUSED if code in by_code), None)
+    if refusal is not None:
         people: dict[str, float] = {}
         if refusal.code == "too-few-people-to-promise" and study["people_estimated"].notnull():
             people = {
@@ -853,9 +930,9 @@ def _thresholds(
         ]
 
     # The threshold by the rule, which is provisional if the data are too few.
-    if why_not_shown := by_code.get("target-not-shown"):
+    if "target-not-shown" in by_code:
         # What is missing for an expectation is missing for the target.
-        return [threshold_accepts(study, "Provisional", why=why_not_shown)]
+        return [threshold_accepts(study, "Provisional", why=by_code["target-not-shown"])]
     if "subjects" not in study and rule.name != "fixed":
         reason = "the people are unknown: many pairs may come from the same few people"
         return [threshold_accepts(study, "Provisional", why=reason, **on_new)]
@@ -879,7 +956,9 @@ def _expected(
         for message in without_spread:
             if message.arguments["rate"] == name:
                 expected[f"{name}_without"] = message
-    if len(expected) < 4:  # neither rate has an interval, or one is not defined
+    # A rate with an interval has three entries, and one without it a message. With fewer than four,
+    # neither rate has an interval, or one is not defined.
+    if len(expected) < 4:
         return {}
     expected["people"] = new_people(study)
     if rule.name == "far" and expected.get("far_high", 0) > rule.values[0]:
@@ -1113,19 +1192,20 @@ def rates_at(
     A distance that is NaN rejects all. If the distance accepts all or nothing, the rates are no
     estimates, and have no limits.
     """
-    score = to_user(-np.inf if math.isnan(threshold) else threshold, scores.kind)
-    is_finite = math.isfinite(score)
+    is_finite = math.isfinite(threshold)
+    accepts_all = threshold == np.inf
     verified = verification(
         scores,
         interval=interval,
-        thresholds=[score if is_finite or threshold == np.inf else 0.0],
+        # A distance that rejects all is not counted; any other one stands in for it.
+        thresholds=[to_user(threshold, scores.kind) if is_finite or accepts_all else 0.0],
         costs=costs or [(0.5, 1, 1)],
         far_targets=(),
         auc=bool(costs),
     )
     genuine, impostor = int(verified["genuine_attempts"]), int(verified["impostor_attempts"])
     rates: dict[str, Any] = {"genuine_attempts": genuine, "impostor_attempts": impostor}
-    if is_finite or threshold == np.inf:
+    if is_finite or accepts_all:
         rates |= {name: verified[name].values[0].item() for name in ("far", "frr", "fa", "fr")}
     else:
         rates |= {"fa": 0, "fr": genuine}
@@ -1148,10 +1228,13 @@ def _cost(rates: Mapping[str, Any], rule: Rule) -> dict[str, float]:
         return dict.fromkeys(("dcf", "dcf_low", "dcf_high"), math.nan)
     weight_of_frr = prior * miss / trivial
     weight_of_far = (1 - prior) * accept / trivial
-    frr, far = (
-        [weight * np.asarray(rates[f"{rate}{end}"]) for end in ("", "_low", "_high")]
-        for rate, weight in (("frr", weight_of_frr), ("far", weight_of_far))
-    )
-    low, high = limits_of_sum((frr[0], frr[1], frr[2]), (far[0], far[1], far[2]), least=0.0)
+
+    def weighted(rate: str, weight: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return a rate with its lower and its upper limit, times a weight."""
+        value, low, high = rates[rate], rates[f"{rate}_low"], rates[f"{rate}_high"]
+        return weight * np.asarray(value), weight * np.asarray(low), weight * np.asarray(high)
+
+    frr, far = weighted("frr", weight_of_frr), weighted("far", weight_of_far)
+    low, high = limits_of_sum(frr, far, least=0.0)
     dcf = weight_of_frr * rates["frr"] + weight_of_far * rates["far"]
     return {"dcf_low": float(low), "dcf_high": float(high), "dcf": dcf}
