@@ -1,4 +1,13 @@
-"""``be.conventions``: the same scores evaluated by every protocol card that fits them."""
+"""``be.conventions``: the same scores evaluated by every protocol card that fits them.
+
+A row for each card, with the measures of all its tasks::
+
+    card         eer    cmc@1   mean_ap  why_not
+    market1501   -      0.50    0.43
+    vehicleid    -      0.525   0.61
+    frte-11      0.08   -       -
+    lfw-blufr    -      -       -        it needs a column that is missing
+"""
 
 from __future__ import annotations
 
@@ -32,11 +41,15 @@ from bioeval.tasks.reid.candidates import has_cameras
 FAR_TARGETS = (0.01, 0.001)
 RANKS = (1, 5, 10)
 _RATES: dict[str, RatesAtTargets] = {"verification": "frr at far", "open_set": "dir at far"}
+
+# The labels of each dimension of a measure besides the card.
 _LABELS_OF: dict[str, tuple[float, ...]] = {"far_target": FAR_TARGETS, "rank": RANKS}
 
 # The names of the measures that come from searches of a gallery.
 _SEARCH_MEASURES = {
-    x for task in ("open_set", "closed_set", "reid") for x in MEASURES_OF_CARDS[task]
+    *MEASURES_OF_CARDS["open_set"],
+    *MEASURES_OF_CARDS["closed_set"],
+    *MEASURES_OF_CARDS["reid"],
 }
 
 
@@ -81,47 +94,56 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
     if cards is None:
         evaluated = _cards_for(scores)
     else:
-        evaluated = [load(x, "cards") for x in require_list("cards", cards)]
-    if is_chosen and not evaluated:
-        raise CardError("`cards` is empty; expected the names of cards")
+        evaluated = [load(card, "cards") for card in require_list("cards", cards)]
+        if not evaluated:
+            raise CardError("`cards` is empty; expected the names of cards")
+
     # Of each card the numbers, or lists of numbers over FAR targets or ranks, by measure; and why
     # the card could not be evaluated.
-    measured: list[dict[str, Any]] = []
+    measures_of_cards: list[dict[str, Any]] = []
     why_not: list[str] = []
-    messages: dict[Message, None] = {}
+    messages: dict[Message, None] = {}  # each once
     with rows_reported():
         report_row = reporter()
         for number, card in enumerate(evaluated, start=1):
+            measures: dict[str, Any] = {}
             reason = "" if _has_task(card) else "it has no task of this table"
-            if not is_chosen:  # a card that the user has not chosen must be for these cameras
-                reason = reason or _why_cameras_differ(scores, card)
-            of_card: dict[str, Any] = {}
-            try:
-                if not reason:
+            if not reason and not is_chosen:
+                # A card that the user has not chosen must be for these cameras.
+                reason = _why_cameras_differ(scores, card)
+            if not reason:
+                try:
                     with rows_reported(to=None):
-                        of_card, notes = _measured(scores, card)
+                        measures, notes = _measured(scores, card)
                     messages |= dict.fromkeys(notes)
-            except BioevalError as error:
-                reason = str(error).rstrip(".")
+                except BioevalError as error:
+                    reason = str(error).rstrip(".")
             if reason and is_chosen:
                 raise CardError(f"the card {card.name} does not fit: {reason}")
-            measured.append(of_card)
+            measures_of_cards.append(measures)
             why_not.append(reason)
             report_row(number, len(evaluated))
+
+    # The table: each measure that a card has, over the cards, and over FAR targets or ranks.
     variables: dict[str, Any] = {"why_not": (("card",), np.array(why_not, dtype=object))}
     names = {
         "card": Variable("protocol card", label="card"),
         "why_not": Variable("why the card could not be evaluated", label="not evaluated"),
     }
-    for name, dimension in (x for measures in MEASURES_OF_CARDS.values() for x in measures.items()):
-        if not any(name in x for x in measured):
+    dimension_of_measure = {
+        name: dimension
+        for of_task in MEASURES_OF_CARDS.values()
+        for name, dimension in of_task.items()
+    }
+    for name, dimension in dimension_of_measure.items():
+        if not any(name in measures for measures in measures_of_cards):
             continue
-        missing = [np.nan] * len(_LABELS_OF[dimension]) if dimension else np.nan
+        missing: Any = [np.nan] * len(_LABELS_OF[dimension]) if dimension else np.nan
         dims = ("card", dimension) if dimension else ("card",)
         for variable in (name, f"{name}{SUPPORTED}"):
-            if any(variable in x for x in measured):
-                values = np.array([x.get(variable, missing) for x in measured], dtype=float)
-                variables[variable] = dims, values
+            if any(variable in measures for measures in measures_of_cards):
+                values = [measures.get(variable, missing) for measures in measures_of_cards]
+                variables[variable] = dims, np.array(values, dtype=float)
         is_measure = name != "queries"
         names[name] = VARIABLES[name] if is_measure else Variable(name, name, label=name)
     coordinates: dict[str, Any] = {
@@ -130,6 +152,7 @@ def conventions(scores: Scores, *, cards: Sequence[str | Protocol] | None = None
     for dimension, labels in _LABELS_OF.items():
         if any(dimension in dims for dims, _ in variables.values()):
             coordinates[dimension] = np.array(labels)
+
     about = Provenance.from_scores(scores)
     if not _SEARCH_MEASURES.isdisjoint(variables):
         about = about.searching(scores)
@@ -150,6 +173,7 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
         # Verification with several templates is shown where the card has no other.
         if templates == "multi" and f"{task}/single" in scalars_of_nodes:
             continue
+
         # In a symmetric matrix, each pair of templates is one attempt.
         symmetric = "impostor_pairs" in scalars
         attempts = scalars["impostor_pairs"] if symmetric else scalars.get("impostor_attempts")
@@ -158,9 +182,10 @@ def _measured(scores: Scores, card: Protocol) -> tuple[dict[str, Any], list[Mess
             if people is None and task == "verification":
                 people = ComparedPeople.from_scores(scores)
             messages += support_messages(FAR_TARGETS, attempts, symmetric, _RATES[task], people)
+
         for name, dimension in MEASURES_OF_CARDS.get(task, {}).items():
             value = scalars.get(name, np.nan)
-            if dimension:
+            if dimension:  # a mapping by labels
                 value = [value.get(label, np.nan) for label in _LABELS_OF[dimension]]
             if dimension == "far_target":
                 support = scalars.get(f"{name}{SUPPORTED}", {})

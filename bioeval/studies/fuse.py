@@ -141,8 +141,8 @@ def fuse(
     weight_of = None if weights is None else _checked_weights(weights, systems)
 
     # The scale on which the scores of each system enter, and messages about it.
-    remarks = dict.fromkeys(chain.from_iterable(x.remarks for x in systems.values()))
-    scales = []  # of each system the sign, the centre and the width
+    remarks = dict.fromkeys(chain.from_iterable(x.remarks for x in systems.values()))  # each once
+    scales: list[tuple[float, float, float]] = []
     if normalise != "none":
         for name, scores in systems.items():
             scales.append(_scale_of(training[name], normalise, name))
@@ -155,28 +155,6 @@ def fuse(
         warn_of(doubts)
         remarks |= dict.fromkeys(doubts)
 
-    def fused(scores: Sequence[np.ndarray]) -> np.ndarray:
-        if scales:
-            scores = [
-                (sign * x - centre) / width
-                for x, (sign, centre, width) in zip(scores, scales, strict=True)
-            ]
-        if normalise == "tanh":
-            scores = [0.5 * (np.tanh(0.01 * x) + 1) for x in scores]
-        if weight_of is not None:
-            # A weight of 0 leaves out infinite scores, too.
-            terms = (
-                weight * x if weight else np.where(np.isnan(x), x, 0.0)
-                for weight, x in zip(weight_of, scores, strict=True)
-            )
-            return reduce(np.add, terms, np.zeros(1))
-        if method == "mean":
-            return reduce(np.add, scores) / len(scores)
-        if method == "product":
-            return reduce(np.multiply, (np.clip(x, 0.0, 1.0) for x in scores))
-        extreme = np.minimum if method == "min" else np.maximum
-        return 0.0 + extreme.reduce(scores)  # adding 0 takes the sign from a zero
-
     # The fused scores, a block of rows, or of pairs, at a time.
     first = next(iter(systems.values()))
     kind = first.kind if normalise == "none" else "similarity"
@@ -187,29 +165,66 @@ def fuse(
         "expected fewer templates",
     )
     sources = [x.values if x.layout == "pairs" else x.cells for x in systems.values()]
+    farthest_scores = [to_user(np.inf, x.kind) for x in systems.values()]
     values = np.empty(shape)
     step = max(1, _SCORES_AT_ONCE // math.prod(shape[1:]))
     for low in range(0, shape[0], step):
         rows = slice(low, low + step)
         blocks = [np.asarray(source[rows], dtype=np.float64) for source in sources]
-        failed = np.isnan(blocks)
+        has_failed = np.isnan(blocks)  # (systems, rows, ...)
         if first.nan == "reject":  # a failure enters as the farthest score
             blocks = [
-                np.where(np.isnan(x), to_user(np.inf, kinds[name]), x)
-                for name, x in zip(systems, blocks, strict=True)
+                np.where(np.isnan(block), farthest_score, block)
+                for block, farthest_score in zip(blocks, farthest_scores, strict=True)
             ]
         with np.errstate(all="ignore"):
-            values[rows] = fused(blocks)
+            normalised = _normalised(blocks, scales, normalise)
+            values[rows] = _fused(normalised, method, weight_of)
         # A rule has no value of infinities of both signs: the fused score is the farthest one.
         is_undefined = np.isnan(values[rows]) & ~np.isnan(blocks).any(axis=0)
         values[rows][is_undefined] = to_user(np.inf, kind)
         if first.nan == "reject":
-            values[rows][failed.all(axis=0)] = np.nan
+            values[rows][has_failed.all(axis=0)] = np.nan
+
     origin = f"{method} of {', '.join(systems)}"
     if normalise != "none":
         origin += f", {normalise}-normalised"
     mixture = first.with_values(values, kind)._with(origin=origin, metric="", is_derived=True)
     return mixture.replace(name="fused").with_remarks(*remarks)
+
+
+def _normalised(
+    scores: Sequence[np.ndarray],
+    scales: Sequence[tuple[float, float, float]],
+    normalise: Normalisation,
+) -> Sequence[np.ndarray]:
+    """Return the scores of each system on its scale: sign, centre and width."""
+    if normalise == "none":
+        return scores
+    normalised = [
+        (sign * x - centre) / width for x, (sign, centre, width) in zip(scores, scales, strict=True)
+    ]
+    if normalise == "tanh":
+        return [0.5 * (np.tanh(0.01 * x) + 1) for x in normalised]
+    return normalised
+
+
+def _fused(
+    scores: Sequence[np.ndarray], method: FusionMethod, weights: Sequence[float] | None
+) -> np.ndarray:
+    """Return one score of each comparison, from the scores of each system."""
+    if weights is not None:
+        total = np.zeros(1)
+        for weight, x in zip(weights, scores, strict=True):
+            # A weight of 0 leaves out infinite scores, too; 0 times infinity would be NaN.
+            total = total + (weight * x if weight else np.where(np.isnan(x), x, 0.0))
+        return total
+    if method == "mean":
+        return reduce(np.add, scores) / len(scores)
+    if method == "product":
+        return reduce(np.multiply, (np.clip(x, 0.0, 1.0) for x in scores))
+    extreme = np.minimum if method == "min" else np.maximum
+    return 0.0 + extreme.reduce(scores)  # adding 0 takes the sign from a zero
 
 
 def _require_systems(systems: Any) -> dict[str, Scores]:
@@ -230,24 +245,23 @@ def _require_systems(systems: Any) -> dict[str, Scores]:
                 f"system {name!r} has only the order within each row; expected distance or "
                 "similarity"
             )
+
+    # Each system is aligned with the first one. With three or more systems this is done twice: the
+    # first time, a later one may lack templates that earlier ones keep.
     first_name, *later_names = named
-    # With several systems twice: the first time, a later system may lack templates of earlier ones.
-    for _ in later_names[:2]:
-        for name in later_names:
-            where = f"{first_name!r} and {name!r}: "
-            try:
-                policies = named[first_name].nan, named[name].nan
-                if policies[0] != policies[1]:
-                    raise DataError(
-                        f"`nan` is {policies[0]!r} and {policies[1]!r}; expected the same of both"
-                    )
-                first, second, notes = aligned(
-                    named[first_name], named[name], (repr(first_name), repr(name))
+    rounds = 1 if len(later_names) == 1 else 2
+    for name in later_names * rounds:
+        first, second = named[first_name], named[name]
+        try:
+            if first.nan != second.nan:
+                raise DataError(
+                    f"`nan` is {first.nan!r} and {second.nan!r}; expected the same of both"
                 )
-                named[first_name] = first.with_remarks(*notes)
-                named[name] = second
-            except DataError as error:
-                raise error.preceded_by(where) from None
+            first, second, notes = aligned(first, second, (repr(first_name), repr(name)))
+        except DataError as error:
+            raise error.preceded_by(f"{first_name!r} and {name!r}: ") from None
+        named[first_name] = first.with_remarks(*notes)
+        named[name] = second
     return named
 
 
@@ -261,7 +275,8 @@ def _checked_weights(weights: Any, systems: Systems) -> list[float]:
         if name not in weights:
             raise DataError(f"`weights` has none for {name!r}")
     values = [require_number(f"the weight of {name!r}", weights[name]) for name in systems]
-    if negative := [name for name, x in zip(systems, values, strict=True) if x < 0]:
+    negative = [name for name, x in zip(systems, values, strict=True) if x < 0]
+    if negative:
         raise DataError(
             f"`weights`: the weight of {negative[0]!r} is {weights[negative[0]]!r}; "
             "expected 0 or more, since a negative weight turns the order of the scores; if their "
@@ -279,13 +294,14 @@ def _scale_of(scores: Scores, normalise: Normalisation, name: str) -> tuple[floa
     of min-max, the smallest score and the range.
     """
     require_values(scores, "fusion")
-    number, mean, squares = 0, 0.0, 0.0  # squares: the sum of squared deviations from the mean
-    low, high = math.inf, -math.inf
     blocks: Iterable[np.ndarray]
     if scores.layout == "pairs":
         blocks = [scores.pair_distances()]
     else:
         blocks = (block.values for block in blocks_of(scores, reported=False))
+    number, mean = 0, 0.0
+    squares = 0.0  # the sum of squared deviations from the mean
+    low, high = math.inf, -math.inf
     with threads_for(scores):
         for distances in blocks:
             if scores.nan == "reject":
@@ -293,10 +309,12 @@ def _scale_of(scores: Scores, normalise: Normalisation, name: str) -> tuple[floa
             values = -distances[np.isfinite(distances)].astype(np.float64)
             if not len(values):
                 continue
+            low_of_block = float(values.min())
+            low, high = min(low, low_of_block), max(high, float(values.max()))
             # From the smallest score, so that equal scores have exactly their mean and no spread.
             deviation = values - values.min()
             mean_deviation = float(deviation.mean())
-            mean_of_block = float(values.min()) + mean_deviation
+            mean_of_block = low_of_block + mean_deviation
             squares += float(np.square(deviation - mean_deviation).sum())
             # Two samples are pooled as by Chan, Golub and LeVeque (1983).
             if number:
@@ -306,7 +324,6 @@ def _scale_of(scores: Scores, normalise: Normalisation, name: str) -> tuple[floa
             else:
                 mean = mean_of_block
             number += len(values)
-            low, high = min(low, float(values.min())), max(high, float(values.max()))
     purpose = f"{normalise} normalisation of {name!r}"
     if not number:
         raise DataError(
@@ -319,7 +336,9 @@ def _scale_of(scores: Scores, normalise: Normalisation, name: str) -> tuple[floa
             f"the training data are equal (standard deviation 0)"
         )
     sign = 1.0 if scores.kind == "similarity" else -1.0
-    return (sign, low, high - low) if normalise == "min-max" else (sign, mean, sd)
+    if normalise == "min-max":
+        return sign, low, high - low
+    return sign, mean, sd
 
 
 # A system is on another scale if the range of its scores is at least this many times as wide.

@@ -1,4 +1,11 @@
-"""Scorers for scikit-learn, which measure how well transformed samples are recognised."""
+"""Scorers for scikit-learn, which measure how well transformed samples are recognised.
+
+A scorer is called as ``scorer(estimator, X, y)``::
+
+    embeddings = estimator.transform(X)  # (samples, features)
+    scores = be.Scores.from_embeddings(embeddings, y)  # all against all; y: the subject of each
+    return -be.verification(scores).eer  # or another measure; larger is better
+"""
 
 from __future__ import annotations
 
@@ -101,22 +108,7 @@ class Scorer:
                 "embeddings to compare"
             )
         subjects = np.asarray(in_order(y, keys_of(X), "`y`", templates="`X`").values)
-        if subjects.ndim == 1 and len(subjects) > 1:
-            # Two labels are taken for labels of pairs, unless the estimator knows more classes.
-            labels = dict.fromkeys(subjects.tolist())
-            if len(getattr(estimator, "classes_", ())) <= 2 and set(labels) in _CLASSES_OF_PAIRS:
-                first, second = map(repr, labels)
-                raise DataError(
-                    f"y has the labels {first} and {second} of genuine and impostor pairs; "
-                    "expected the subject of each sample. If they are two people, give them other "
-                    "names"
-                )
-            if len(labels) == len(subjects):
-                raise DataError(
-                    "y has a different label for each of "
-                    f"{counted(len(subjects), 'samples')}; expected the subject of each sample, "
-                    "with several samples of a subject"
-                )
+        _require_subjects(subjects, estimator)
         embeddings = np.asarray(estimator.transform(X), dtype=np.float64)
         return self.of_scores(
             Scores.from_embeddings(embeddings, subjects, metric=self.metric, kind=self.kind)
@@ -132,41 +124,68 @@ class Scorer:
         """
         require_scores(scores)
         if not isinstance(self.measure, str):
-            rows, columns = (*scores.shape, 1)[:2]
-            of_all = f"{rows:,} x {columns:,} scores"
-            require_memory(8 * rows * columns, of_all, "expected fewer templates")
-            attempts, impostors_of_blocks = reduce(
-                scores, CollectAttempts(), OfEachBlock(lambda x: increasing(x.ravel()))
-            )
-            impostor = np.sort(np.concatenate([np.empty(0), *impostors_of_blocks]))
-            classes = []
-            for distances, failed in (
-                (attempts.genuine, attempts.missed),
-                (impostor, attempts.missed_impostors),
-            ):
-                with_failures = np.append(distances, np.full(failed, np.inf)).astype(np.float64)
-                classes.append(to_user(with_failures, scores.kind))
-            if not all(map(len, classes)):
-                return float("nan")
-            result = self.measure(*classes)
-            # Tests of SciPy return an object with a statistic.
-            value = getattr(result, "statistic", result)
-            try:
-                number = float(np.asarray(value).item())
-            except (TypeError, ValueError):
-                raise DataError(
-                    f"the function given as `measure` returned {type(value).__name__}; expected a "
-                    "number"
-                ) from None
-            return number if self.larger_is_better else -number
+            value = self._own_measure(scores, self.measure)
+            return value if self.larger_is_better else -value
         if self.measure == "recognition_rate":
             value = float(closed_set(scores, max_rank=1).recognition_rate)
         else:
             result = verification(scores, far_targets=(self.far_target,), auc=self.measure == "auc")
             value = float(result[self.measure].values.ravel()[0])
-        if MEASURES[self.measure]:
-            return -value
-        return value
+        return -value if MEASURES[self.measure] else value
+
+    def _own_measure(self, scores: Scores, measure: OwnMeasure) -> float:
+        """Return the value of a function of the user; NaN if a class has no attempt."""
+        rows, columns = (*scores.shape, 1)[:2]  # a list of pairs has one column
+        of_all = f"{rows:,} x {columns:,} scores"
+        require_memory(8 * rows * columns, of_all, "expected fewer templates")
+
+        # All genuine and all impostor scores, in order of their distances.
+        attempts, impostors_of_blocks = reduce(
+            scores, CollectAttempts(), OfEachBlock(lambda values: increasing(values.ravel()))
+        )
+        impostor = np.sort(np.concatenate([np.empty(0), *impostors_of_blocks]))
+        classes = []
+        for distances, failed in (
+            (attempts.genuine, attempts.missed),
+            (impostor, attempts.missed_impostors),
+        ):
+            with_failures = np.append(distances, np.full(failed, np.inf)).astype(np.float64)
+            classes.append(to_user(with_failures, scores.kind))
+        genuine_scores, impostor_scores = classes
+        if not len(genuine_scores) or not len(impostor_scores):
+            return float("nan")
+
+        result = measure(genuine_scores, impostor_scores)
+        # Tests of SciPy return an object with a statistic.
+        value = getattr(result, "statistic", result)
+        try:
+            return float(np.asarray(value).item())
+        except (TypeError, ValueError):
+            raise DataError(
+                f"the function given as `measure` returned {type(value).__name__}; expected a "
+                "number"
+            ) from None
+
+
+def _require_subjects(subjects: np.ndarray, estimator: Any) -> None:
+    """Raise :class:`DataError` if labels are those of pairs, or if all labels are different."""
+    if subjects.ndim != 1 or len(subjects) <= 1:
+        return
+    # Two labels are taken for labels of pairs, unless the estimator knows more classes.
+    labels = dict.fromkeys(subjects.tolist())
+    if len(getattr(estimator, "classes_", ())) <= 2 and set(labels) in _CLASSES_OF_PAIRS:
+        first, second = map(repr, labels)
+        raise DataError(
+            f"y has the labels {first} and {second} of genuine and impostor pairs; "
+            "expected the subject of each sample. If they are two people, give them other "
+            "names"
+        )
+    if len(labels) == len(subjects):
+        raise DataError(
+            "y has a different label for each of "
+            f"{counted(len(subjects), 'samples')}; expected the subject of each sample, "
+            "with several samples of a subject"
+        )
 
 
 def make_scorer(
