@@ -1,4 +1,15 @@
-"""Files by their content, texts line by line and as columns, and the errors of files."""
+"""Files by their content, texts line by line and as columns, and the errors of files.
+
+From the first line to the last: errors that name a file; :class:`FileKind`, what a file is by its
+first bytes; texts as lines and cells; the words and titles that a list may have (`TRUTH`,
+`COLUMNS`); and the columns of a text or a table. These are read in two steps::
+
+    head = head_of(path)                               # the first lines, which show what it is
+    table = head.read([0], [2], names=head.cells[0])   # column 0 as words, column 2 as numbers
+    table.words[0].objects(), table.numbers[2]         # (rows,) each
+
+pandas parses most texts. A text that it refuses is read line by line, so that errors name a line.
+"""
 
 from __future__ import annotations
 
@@ -422,19 +433,19 @@ def rows_of(path: Path, delimiter: str, first: int) -> Iterator[tuple[int, list[
             lines = ((n, cells_of(decode(raw, path, n), delimiter)) for n, raw in numbered)
             yield from ((n, row) for n, row in lines if row)
             return
-        text_of_line = ""
+        last_text = ""  # the line that the reader has read last
 
         def texts() -> Iterator[str]:
-            nonlocal text_of_line
+            nonlocal last_text
             for number, raw in numbered:
-                text_of_line = decode(raw, path, number)
-                yield text_of_line
+                last_text = decode(raw, path, number)
+                yield last_text
 
         reader = csv.reader(texts(), delimiter=delimiter, skipinitialspace=True, strict=True)
         try:
             for row in reader:
                 cells = [cell.strip() for cell in row]
-                if any(cells) or '"' in text_of_line:
+                if any(cells) or '"' in last_text:  # a cell "" is a blank one, and no blank line
                     yield reader.line_num + first - 1, cells
         except csv.Error as error:
             line = reader.line_num + first - 1
@@ -702,6 +713,7 @@ class Head:
         expected, the file is read again line by line, so that an error names the line; if only
         cells in quotes or numbers such as NaN were the reason, such cells are converted.
         """
+        wanted = _Wanted(words, numbers, names, digits, blanks)
         start_line = self.start_line + header if self.is_text else None
         row_count = self.row_count
         if start_line is not None and OPTIONS["memory_limit"] is not None:
@@ -709,11 +721,11 @@ class Head:
         require_rows(self.path, row_count, len(numbers), words)
 
         if start_line is None:
-            pieces = _pieces_of_table(self, words, numbers, names, blanks, labels)
-            columns = _grown(self, None, pieces, words, numbers)
+            pieces = _pieces_of_table(self, wanted, labels)
+            columns = _joined(self, None, pieces, wanted)
         else:
             with guarded(self.path, expected="text"):
-                columns = self._read_text(start_line, words, numbers, names, digits, blanks)
+                columns = self._read_text(start_line, wanted)
 
         for i in labels:
             floats = whole_floats(columns.words[i].values)
@@ -726,15 +738,7 @@ class Head:
         require_rows(self.path, row_count, len(numbers), columns.words.values())
         return columns
 
-    def _read_text(
-        self,
-        start_line: int,
-        words: Collection[int],
-        numbers: Collection[int],
-        names: Sequence[str],
-        digits: Collection[int],
-        blanks: Collection[int],
-    ) -> Columns:
+    def _read_text(self, start_line: int, wanted: _Wanted) -> Columns:
         """Read columns of a text by the fastest parser that reads all of its lines.
 
         These are pandas for plain cells, if the first lines are plain, then pandas for cells with
@@ -745,12 +749,11 @@ class Head:
         ways_of_pandas = [True, False] if self.is_plain else [False]
         for is_plain in ways_of_pandas:
             try:
-                return _parsed_columns(self, is_plain, start_line, words, numbers, names, digits)
+                return _parsed_columns(self, is_plain, start_line, wanted)
             except (ValueError, pd.errors.ParserWarning):  # a ParserError is a ValueError
                 continue
-        lines = _checked_pieces(self, start_line, words, numbers, names, blanks)
-        pieces = _pieces_of_text(self, lines, words, numbers)
-        return _grown(self, start_line, pieces, words, numbers)
+        lines = _checked_pieces(self, start_line, wanted)
+        return _joined(self, start_line, _pieces_of_text(self, lines, wanted), wanted)
 
     def _refuse_thousands(self, i: int, values: np.ndarray, start_line: int, name: str) -> None:
         """Raise where points in a column of numbers may separate thousands.
@@ -762,6 +765,17 @@ class Head:
         rows = rows_of(self.path, self.delimiter, start_line)
         cells = [row[i] for _, row in rows if i < len(row)]
         require_no_thousands(f"{self.path}: {name}", cells)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The columns to read, by their numbers, as :meth:`Head.read` takes them."""
+
+    words: Collection[int]
+    numbers: Collection[int]
+    names: Sequence[str]  # of all columns
+    digits: Collection[int]
+    blanks: Collection[int]
 
 
 def _line_count(path: Path) -> int:
@@ -976,16 +990,20 @@ def require_rows(
 
 
 def _may_have_thousands(values: np.ndarray) -> bool:
-    """Whether numbers may be those of cells in which points separate thousands."""
-    for some in (values[:_FIRST_LINES], values):
-        size = np.abs(some[~np.isnan(some)])
-        is_whole = size == np.floor(size)
-        decimals = size[~is_whole]
-        if not size.size or size.max() >= 1000 or decimals.min(initial=1) < 1:
+    """Whether numbers may be those of cells in which points separate thousands.
+
+    See :func:`require_no_thousands`: decimals have three digits, whole numbers are below 1000, and
+    one of these is larger than each decimal.
+    """
+    for part in (values[:_FIRST_LINES], values):  # the first values alone rule out most columns
+        sizes = np.abs(part[~np.isnan(part)])
+        is_whole = sizes == np.floor(sizes)
+        decimals = sizes[~is_whole]
+        if not sizes.size or sizes.max() >= 1000 or decimals.min(initial=1) < 1:
             return False
         if (np.abs(decimals * 1000 - np.round(decimals * 1000)) > 1e-6).any():
             return False
-    return bool(decimals.size) and decimals.max() < size[is_whole].max(initial=0)
+    return bool(decimals.size) and decimals.max() < sizes[is_whole].max(initial=0)
 
 
 def whole_floats(cells: Iterable[str]) -> np.ndarray | None:
@@ -1009,74 +1027,66 @@ def as_integers(cells: Sequence[str]) -> Sequence[str]:
 _Piece = tuple[int, dict[int, np.ndarray], dict[int, tuple[np.ndarray, Iterable[str]]]]
 
 
-def _grown(
-    head: Head,
-    start_line: int | None,
-    pieces: Iterator[_Piece],
-    words: Collection[int],
-    numbers: Collection[int],
+def _joined(
+    head: Head, start_line: int | None, pieces: Iterator[_Piece], wanted: _Wanted
 ) -> Columns:
-    columns = {i: Words() for i in words}
-    values: dict[int, list[np.ndarray]] = {i: [] for i in numbers}
-    rows = 0
+    """Return the columns of all pieces; raise as soon as they have more rows than memory holds."""
+    columns = {i: Words() for i in wanted.words}
+    numbers: dict[int, list[np.ndarray]] = {i: [] for i in wanted.numbers}
+    row_count = 0
     limit = physical_memory() // _LINE_BYTES
-    for count, floats, cells in pieces:
+    for rows_of_piece, floats, cells in pieces:
         for i, column in columns.items():
-            column.append(*cells[i])
-        for i, grown in values.items():
-            grown.append(floats[i])
-        rows += count
-        if limit and rows > limit:
+            codes, distinct = cells[i]
+            column.append(codes, distinct)
+        for i, arrays in numbers.items():
+            arrays.append(floats[i])
+        row_count += rows_of_piece
+        if limit and row_count > limit:
             raise fault(
                 head.path,
                 f"more than {limit:,} lines do not fit into the memory of this machine",
                 "expected a matrix as .npy, which is read by rows",
             )
-    if not rows:
+    if not row_count:
         raise fault(head.path, "has a header but no rows")
     columns = {i: column.renamed(as_integers(column.values)) for i, column in columns.items()}
-    arrays = {i: np.concatenate(values.pop(i)) for i in numbers}
-    return Columns(head.path, columns, arrays, start_line)
+    # Popped, so that the pieces of a column are freed before the next one is joined.
+    joined = {i: np.concatenate(numbers.pop(i)) for i in wanted.numbers}
+    return Columns(head.path, columns, joined, start_line)
 
 
 def _pieces_of_text(
-    head: Head, parsed: Iterator[pd.DataFrame], words: Collection[int], numbers: Collection[int]
+    head: Head, parsed: Iterator[pd.DataFrame], wanted: _Wanted
 ) -> Iterator[_Piece]:
     for frame in parsed:
-        floats = {i: frame[i].to_numpy(np.float64, copy=True) for i in numbers}
+        floats = {i: frame[i].to_numpy(np.float64, copy=True) for i in wanted.numbers}
         cells = dict[int, tuple[np.ndarray, Iterable[str]]]()
-        for i in words:
+        for i in wanted.words:
             codes, distinct = frame[i].factorize()
             texts = map(str.strip, map(str, distinct.tolist()))
             cells[i] = codes, texts if head.delimiter == " " else map(from_cell, texts)
         yield len(frame), floats, cells
 
 
-def _pieces_of_table(
-    head: Head,
-    words: Collection[int],
-    numbers: Collection[int],
-    names: Sequence[str],
-    blanks: Collection[int],
-    labels: Collection[int],
-) -> Iterator[_Piece]:
+def _pieces_of_table(head: Head, wanted: _Wanted, labels: Collection[int]) -> Iterator[_Piece]:
     """Yield pieces of a Parquet file or a DataFrame; raise where a cell is not as expected."""
     assert head.pieces is not None
     rows_read = 0
-    for piece in head.pieces([*numbers, *words]):
+    for piece in head.pieces([*wanted.numbers, *wanted.words]):
         floats: dict[int, np.ndarray] = {}
         words_of_piece: dict[int, tuple[np.ndarray, Iterable[str]]] = {}
         # Under the same name, so that the cells as they were read are freed.
         piece = {i: _blank_texts_as_missing(cells) for i, cells in piece.items()}
-        for i in numbers:
-            floats[i] = _floats_of_table(head.path, piece[i], names[i], rows_read)
-        for i in words:
+        for i in wanted.numbers:
+            floats[i] = _floats_of_table(head.path, piece[i], wanted.names[i], rows_read)
+        for i in wanted.words:
             words_of_piece[i] = _words_of_table(
                 head.path,
                 piece[i],
-                names[i],
+                wanted.names[i],
                 rows_read,
-                may_be_blank=i in blanks,
+                may_be_blank=i in wanted.blanks,
                 are_labels=i in labels,
             )
         row_count = len(next(iter(piece.values())))
@@ -1148,20 +1158,14 @@ def _words_of_table(
     return codes, words
 
 
-def _checked_pieces(
-    head: Head,
-    start_line: int,
-    words: Collection[int],
-    numbers: Collection[int],
-    names: Sequence[str],
-    blanks: Collection[int],
-) -> Iterator[pd.DataFrame]:
+def _checked_pieces(head: Head, start_line: int, wanted: _Wanted) -> Iterator[pd.DataFrame]:
     """Yield pieces of a text that is read line by line; raise where a line is not as expected."""
     import pandas as pd
 
     rows = rows_of(head.path, head.delimiter, start_line)
     advice = _advice_on_decimals(head, start_line)
-    filled = [i for i in (*words, *numbers) if i not in blanks]
+    names, numbers = wanted.names, wanted.numbers
+    filled = [i for i in (*wanted.words, *numbers) if i not in wanted.blanks]
     while piece := [*islice(rows, PIECE)]:
         for line, row in piece:
             is_header = row == head.cells[0] and not any(is_number(row[i]) for i in numbers)
@@ -1217,40 +1221,26 @@ def _lacking_cells(head: Head, row: Sequence[str], line: int, is_last: bool) -> 
     return fault(head.path, counted(cell_count, "cells"), expected, line=line)
 
 
-def _parsed_columns(
-    head: Head,
-    is_plain: bool,
-    start_line: int,
-    words: Collection[int],
-    numbers: Collection[int],
-    names: Sequence[str],
-    digits: Collection[int],
-) -> Columns:
+def _parsed_columns(head: Head, is_plain: bool, start_line: int, wanted: _Wanted) -> Columns:
     """Read columns of a text by pandas; raise ValueError if a line may not be as expected."""
-    parsed = _parsed_pieces(head, is_plain, start_line, numbers, {*words}, digits)
-    pieces = _pieces_of_text(head, parsed, words, numbers)
-    columns = _grown(head, start_line, pieces, words, numbers)
+    parsed = _parsed_pieces(head, is_plain, start_line, wanted)
+    columns = _joined(head, start_line, _pieces_of_text(head, parsed, wanted), wanted)
     # The parser of plain cells reads neither blank cells nor quotes after a blank.
     for column in columns.words.values():
         if any(value[:1] in ("", '"') for value in column.values):
             raise ValueError("a cell is blank, or in quotes")
     # pandas reads a number that is too large as infinity, which a cell may also say.
-    for i in numbers:
-        infinite_rows = {*np.flatnonzero(np.isinf(columns.numbers[i])).tolist()}
+    for i, values in columns.numbers.items():
+        infinite_rows = {*np.flatnonzero(np.isinf(values)).tolist()}
         for _, line, raw in _lines_of_rows(head.path, start_line, infinite_rows):
             cells = cells_of(decode(raw, head.path, line).strip(), head.delimiter)
             if i < len(cells) and is_number(cells[i]):
-                _number(cells[i], f"{head.path}: line {line}", names[i])
+                _number(cells[i], f"{head.path}: line {line}", wanted.names[i])
     return columns
 
 
 def _parsed_pieces(
-    head: Head,
-    is_plain: bool,
-    start_line: int,
-    numbers: Collection[int],
-    words: Set[int],
-    digits: Collection[int],
+    head: Head, is_plain: bool, start_line: int, wanted: _Wanted
 ) -> Iterator[pd.DataFrame]:
     """Yield pieces of a text by pandas; raise ValueError if a line is not as expected."""
     import pandas as pd
@@ -1260,13 +1250,14 @@ def _parsed_pieces(
     exact = {} if version >= (3, 1) else {"float_precision": "round_trip"}
     # pandas reads names fastest if it chooses the dtype. So it may where the first lines have names
     # that are no numbers; a piece of numbers alone is an error.
+    words, numbers = {*wanted.words}, {*wanted.numbers}
     inferred = set()
     for i in range(head.width):
         cells = head.column(i)[1:]
         are_names = [not is_float(x) and x.casefold() not in ("true", "false") for x in cells]
         if 2 * sum(are_names) > len(cells):
             inferred.add(i)
-    stated = {*words, *numbers} - {*inferred, *digits}
+    stated = (words | numbers) - inferred.union(wanted.digits)
     lines = _LINES_PER_PIECE
     if (limit := OPTIONS["memory_limit"]) is not None:
         bytes_of_line = _PIECES_PER_LIMIT * _LINE_BYTES * head.width
@@ -1290,18 +1281,22 @@ def _parsed_pieces(
             chunksize=lines,
             **exact,
         ):
-            if not all(map(pd.api.types.is_string_dtype, piece.dtypes.loc[[*inferred & words]])):
+            if not all(pd.api.types.is_string_dtype(piece.dtypes[i]) for i in inferred & words):
                 raise ValueError("a column of names has a piece of numbers alone")
-            if any(piece[i].dtype.kind == "f" for i in digits):
+            if any(piece[i].dtype.kind == "f" for i in wanted.digits):
                 raise ValueError("a column of whole numbers has others")
             yield piece
 
 
 def _number(cell: str, source: str, name: str, decimals: str = "") -> float:
+    """Return the number in a cell; the error of another cell begins with the `source`.
+
+    `decimals` is advice on a decimal comma.
+    """
     text = cell.strip()
     hint = ""
     try:
-        if "_" not in text and text.isascii():
+        if "_" not in text and text.isascii():  # Python reads 1_000, and digits of other scripts
             if not overflows(text):
                 return float(text)
             hint = f" within the range of float64, and {text:.40} is too large"
