@@ -1,10 +1,25 @@
-"""Attributes of results in words: the facts of the header, sizes of the data, rules of a task."""
+"""Attributes of results in words: the header of a document, and the rules of a task.
+
+A result states in its attributes on which data it was made, and how. Of the attributes ::
+
+    {"system": "ours", "kind": "distance", "layout": "all-against-all", "probes": 40,
+     "gallery_templates": 40, "probe_subjects": 20, "ties": "pessimistic"}
+
+the header has the facts ::
+
+    Data    ours: 40 templates of 20 subjects, all against all
+    Scores  distances, accepted if <= threshold
+
+and a rule of its closed set is "at ties, the right subject ranks last (pessimistic)". An attribute
+that is missing or ``""`` gives an empty text, which is left out.
+
+Facts come first, from :func:`header_of`, then :func:`rules_of` a task, and the sizes of its data.
+"""
 
 from __future__ import annotations
 
 import math
-import string
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,14 +49,10 @@ from bioeval.showing.text import (
 
 Attributes = Mapping[Any, Any]
 
-#: An attribute in words: a template with attributes, a template for each of some values (other
-#: values have no words), or a function that words all attributes.
-Wording = str | Mapping[str, str] | Callable[[Attributes], Text]
-
-#: Longer texts of a splitter are cut to so many characters.
+#: Longer texts of a splitter are cut to so many characters: two lines of a terminal.
 _LONGEST_SPLITTER = 160
 
-#: The header names no systems if there are more.
+#: The header names no systems if there are more: they would fill it, and tables name them.
 _MOST_NAMED = 8
 
 #: The side of a threshold on which scores are accepted, by the kind of the scores.
@@ -51,43 +62,32 @@ _SCORES = {
     "order": "order within each row; no thresholds",
 }
 
-#: The folds of splitters that take the fold of each sample from a list, in words.
-_LISTED_FOLDS = {
-    "PredefinedFolds": "folds as given, one for each template",
-    "PredefinedPairFolds": "folds as given, one for each pair",
-}
-
 
 def header_of(nodes: Sequence[Node], is_short: bool = False) -> Facts:
-    """Return the facts that the attributes of results state of their data, scores and options."""
-    by_system: dict[str, xr.Dataset] = {}
+    """Return the facts that the attributes of results state of their data, scores and options.
+
+    A system has the facts of its first result. A fact that is not of all systems names its systems.
+    """
+    node_of_system: dict[str, Node] = {}
     for node in nodes:
-        by_system.setdefault(node.name_of_system(), node.dataset)
-    names = [x for x in by_system if x]
+        node_of_system.setdefault(node.name_of_system(), node)
+
+    # The systems, and their data if all have the same.
+    names = [name for name in node_of_system if name]
     if not names:
         dataset = nodes[0].dataset
         names = [str(dataset.attrs.get("system", ""))]
         if "system" in dataset.dims and "system" in dataset.variables:
             names = list(map(str, dataset.variables["system"].values.tolist()))
-    sides = {sides_in_words(x.attrs) for x in by_system.values()}
-    facts = [data_fact(names, "" if len(sides) > 1 else sides.pop())]
-    for name, attribute, wording in _FACTS:
-        texts = {k: [_in_words(attribute, wording, x.attrs)] for k, x in by_system.items()}
-        if is_short and name == "Attempts":
-            texts = {k: [str(x).partition(";")[0] for x in of_k] for k, of_k in texts.items()}
-        if is_short and name == "Threshold":
-            texts = {k: [_threshold(x.attrs, is_short)] for k, x in by_system.items()}
-        facts += ((name, text) for text in joined_texts(texts))
-    selected: dict[str, list[Text]] = {}  # places of a result, such as a partition
-    for node in reversed(nodes):
-        places = [
-            say("{dim:name} {label:name}", dim=dim.replace("_", " "), label=label)
-            for dim, label in node.selected.items()
-        ]
-        selected[node.name_of_system()] = [Enumeration(places, "") if places else ""]
-    facts += (("Selected", text) for text in joined_texts(selected))
-    left_out = {k: [_comparisons_left_out(x.attrs)] for k, x in by_system.items()}
-    facts += (("Left out", text) for text in joined_texts(left_out))
+    sides = {sides_in_words(node.dataset.attrs) for node in node_of_system.values()}
+    facts = [data_fact(names, sides.pop() if len(sides) == 1 else "")]
+
+    # Each fact of all systems; every system has the same names of facts, in the same order.
+    facts_of = {system: _facts_of(node, is_short) for system, node in node_of_system.items()}
+    for name in facts_of[nodes[0].name_of_system()]:
+        texts = joined_texts({system: [texts[name]] for system, texts in facts_of.items()})
+        facts += ((name, text) for text in texts)
+
     facts += [("Terms", Vocabulary(is_short)), ("Left out", _tasks_left_out(nodes))]
     return Facts(facts)
 
@@ -102,6 +102,90 @@ def data_fact(systems: Sequence[str], data: str) -> Fact:
     return "Data", say(text, names=Enumeration(names, separator), data=data)
 
 
+def joined_texts(by_system: Mapping[str, Iterable[Text]]) -> list[Text]:
+    """Return the texts of systems, each once; a text not of all systems names its systems."""
+    systems_of: dict[str, tuple[Text, list[str]]] = {}
+    for system, texts in by_system.items():
+        for text in texts:
+            if text != "":
+                key = repr(text)  # texts may hold lists, which cannot be keys
+                systems_of.setdefault(key, (text, []))[1].append(system)
+    joined = []
+    for text, systems in systems_of.values():
+        with_names = say("{systems:names}: {text}", systems=systems, text=text)
+        joined.append(text if len(systems) == len(by_system) else with_names)
+    return joined
+
+
+# ------------------------------------------------------------------------------------------- facts
+
+
+def _facts_of(node: Node, is_short: bool) -> dict[str, Text]:
+    """Return the facts of a system by their names, in the order of the header; "" has no words."""
+    attrs = node.dataset.attrs
+    attempts = str(attrs.get("use", ""))
+    if is_short:  # the kind of claim, without remarks on unequal numbers of tries
+        attempts = attempts.partition(";")[0]
+    facts: dict[str, Text] = {
+        "Training set": _label(attrs, "train_system"),
+        "Made of": _label(attrs, "origin"),
+        "Attempts": attempts,
+        "Scores": scores_in_words(str(attrs.get("kind", "")), str(attrs.get("protocol", ""))),
+        "Measures": "",
+        "Verification": "",
+        "Read": _label(attrs, "reading"),
+        "Groups": _groups(attrs),
+        "Excluded": "",
+        "Partition": _partition(attrs),
+        "Experiment": str(attrs.get("experiment", "")),
+        "Threshold": _threshold(attrs, is_short),
+        "Thresholds": _label(attrs, "thresholds_of_systems"),
+        "Costs": "",
+        "Classes": _classes(attrs),
+        "Match": "",
+        "MT": "",
+        "Animals": "",
+        "Selected": "",
+        "Left out": _comparisons_left_out(attrs),
+    }
+    if _is_stated(attrs, "adjust") and "convention" in attrs:
+        facts["Measures"] = f"of re-identification, {attrs['convention']}"
+    # A table of a comparison has measures of several tasks: its title does not say which attempts.
+    if _is_stated(attrs, "systems_compared") and "templates" in attrs:
+        facts["Verification"] = f"{_ATTEMPTS['single']} (single-template)"
+    if _is_stated(attrs, "exclude"):
+        facts["Excluded"] = exclusions_in_words(exclusions_of(attrs))
+    if _is_stated(attrs, "cost_miss"):
+        facts["Costs"] = say(
+            "a miss costs {cost_miss:digits 6} and a false accept {cost_false_accept:digits 6}",
+            cost_miss=attrs["cost_miss"],
+            cost_false_accept=attrs["cost_false_accept"],
+        )
+    if attrs.get("pairing") in _PAIRINGS:
+        text = f"overlap (IoU) of {{iou:digits 6}} or more; {_PAIRINGS[attrs['pairing']]}"
+        facts["Match"] = say(text, iou=attrs["iou"])
+    if attrs.get("mostly_tracked") == "more-than":
+        facts["MT"] = "covered for more than 80 % of the frames"
+    if _is_stated(attrs, "quantile"):
+        text = "best, worst: {quantile:rate} of the subjects at each end of their mean scores"
+        facts["Animals"] = say(text, quantile=attrs["quantile"])
+    if node.selected:  # places of a result, such as a partition
+        places = [
+            say("{dim:name} {label:name}", dim=dim.replace("_", " "), label=label)
+            for dim, label in node.selected.items()
+        ]
+        facts["Selected"] = Enumeration(places, "")
+    return facts
+
+
+def _is_stated(attrs: Attributes, name: str) -> bool:
+    return bool(attrs.get(name, "") != "")
+
+
+def _label(attrs: Attributes, name: str) -> Text:
+    return Label(attrs[name]) if _is_stated(attrs, name) else ""
+
+
 def scores_in_words(kind: str, protocol: str = "") -> Text:
     """Return the kind of scores with its side of acceptance, and the protocol card."""
     scores: Text = _SCORES.get(kind, kind)
@@ -111,57 +195,24 @@ def scores_in_words(kind: str, protocol: str = "") -> Text:
     return scores
 
 
-def rules_of(dataset: xr.Dataset) -> list[Text]:
-    """Return the parts, the gallery and the rules of a task in words; a text may be empty."""
-    attrs = dataset.attrs
-    rules = [*_parts_in_words(dataset), candidates_in_words(attrs)]
-    return [*rules, *(_in_words(name, wording, attrs) for name, wording in _RULES.items())]
+def _groups(attrs: Attributes) -> Text:
+    if attrs.get("groups_of") == "attempts":
+        return say("{by:name}, of attempts by the value of the probe", by=attrs["by"])
+    if attrs.get("groups_of") == "people":
+        return say("{by:name}, one value for each person", by=attrs["by"])
+    return ""
 
 
-def unusual_rules_of(dataset: xr.Dataset) -> list[Text]:
-    """Return the rules of :func:`rules_of` of which a reader of a short view has to know."""
-    attrs = dataset.attrs
-    usual = {**_USUAL, "genuine_gallery_subjects": {attrs.get("gallery_subjects")}}
-    rules = [*_parts_in_words(dataset), candidates_in_words(attrs)]
-    for name, wording in _RULES.items():
-        if name in attrs and name not in _RULES_OF_CARDS and attrs[name] not in usual.get(name, ()):
-            rules.append(_in_words(name, wording, attrs))
-    return rules
-
-
-def joined_texts(by_system: Mapping[str, Iterable[Text]]) -> list[Text]:
-    """Return the texts of systems, each once; a text not of all systems names its systems."""
-    systems_of: dict[str, tuple[Text, list[str]]] = {}
-    for system, texts in by_system.items():
-        for text in texts:
-            if text != "":
-                systems_of.setdefault(repr(text), (text, []))[1].append(system)
-    joined = []
-    for text, systems in systems_of.values():
-        with_names = say("{systems:names}: {text}", systems=systems, text=text)
-        joined.append(text if len(systems) == len(by_system) else with_names)
-    return joined
-
-
-def _in_words(attribute: str, wording: Wording, attrs: Attributes) -> Text:
-    """Return an attribute in words; empty without the attribute."""
-    if attribute and attrs.get(attribute, "") == "":
-        return ""
-    if callable(wording):
-        return wording(attrs)
-    template = wording if isinstance(wording, str) else wording.get(str(attrs[attribute]), "")
-    if not template:
-        return ""
-    values = {x: attrs[x] for x in attrs if x.removesuffix("_next") in fields_of(template)}
-    if any(form for _, _, form, _ in string.Formatter().parse(template)):
-        return say(template, **values)
-    return template.format(**values)
-
-
-# ------------------------------------------------------------------------------------------- facts
+#: The folds of splitters that take the fold of each sample from a list, in words.
+_LISTED_FOLDS = {
+    "PredefinedFolds": "folds as given, one for each template",
+    "PredefinedPairFolds": "folds as given, one for each pair",
+}
 
 
 def _partition(attrs: Attributes) -> Text:
+    if not _is_stated(attrs, "splitter"):
+        return ""
     if attrs.get("splitter_class") in _LISTED_FOLDS:
         return _LISTED_FOLDS[attrs["splitter_class"]]
     splitter = str(attrs["splitter"])
@@ -171,8 +222,9 @@ def _partition(attrs: Attributes) -> Text:
     return Label(splitter)
 
 
-def _threshold(attrs: Attributes, is_short: bool = False) -> Text:
-    if attrs.get("threshold_rule", "none") == "none":
+def _threshold(attrs: Attributes, is_short: bool) -> Text:
+    """Return the rule of the threshold, and the data on which it was chosen."""
+    if not _is_stated(attrs, "chosen_on") or attrs.get("threshold_rule", "none") == "none":
         return ""
     chosen_on = str(attrs["chosen_on"])
     if is_short:
@@ -186,17 +238,31 @@ def _threshold(attrs: Attributes, is_short: bool = False) -> Text:
 
 
 def _classes(attrs: Attributes) -> Text:
+    """Return which classes of boxes a tracking result was evaluated on."""
+    if not _is_stated(attrs, "classes_evaluated"):
+        return ""
     evaluated, ignored = str(attrs["classes_evaluated"]), str(attrs["classes_ignored"])
-    text = f"{evaluated or 'none'} evaluated" + (f"; {ignored} ignored" if ignored else "")
-    if {evaluated, ignored} <= {"", "without class"}:
+    if evaluated == "without class" and ignored in ("", "without class"):
         text = "no row states one; all are evaluated"
-    world = int(attrs["world_coordinates"])
+    else:
+        text = f"{evaluated} evaluated"
+        if ignored:
+            text += f"; {ignored} ignored"
+    sequences = int(attrs["world_coordinates"])  # sequences whose files have them in column 8
+    if not sequences:
+        return text
     why = (
         "; in {sequences:count sequences} column 8 is a world coordinate and no class (`classes` "
         "reads it as a class)"
     )
-    return say("{text}{why}", text=text, why=say(why, sequences=world) if world else "")
+    return say("{text}{why}", text=text, why=say(why, sequences=sequences))
 
+
+#: The pairings of targets that are kept from frame to frame, by the attribute `pairing`.
+_PAIRINGS = {
+    "last-known": "each target's last pairing is kept (last-known)",
+    "previous-frame": "pairings of the previous frame are kept (previous-frame)",
+}
 
 #: The attempts of verification in words, by the templates that are compared. Claims have the
 #: words of their own use.
@@ -205,68 +271,134 @@ _ATTEMPTS = {
     "multi": "an attempt is compared with all templates of a subject",
 }
 
-#: The facts of the header: name, the attribute without which the fact is left out, and its wording.
-_FACTS: tuple[tuple[str, str, Wording], ...] = (
-    ("Training set", "train_system", "{train_system:name}"),
-    ("Made of", "origin", "{origin:name}"),
-    ("Attempts", "use", "{use}"),
-    (
-        "Scores",
-        "",
-        lambda attrs: scores_in_words(str(attrs.get("kind", "")), str(attrs.get("protocol", ""))),
-    ),
-    (
-        "Measures",
-        "adjust",
-        lambda attrs: (
-            f"of re-identification, {attrs['convention']}" if "convention" in attrs else ""
-        ),
-    ),
-    (
-        "Verification",
-        "systems_compared",
-        lambda attrs: f"{_ATTEMPTS['single']} (single-template)" if "templates" in attrs else "",
-    ),
-    ("Read", "reading", "{reading:name}"),
-    (
-        "Groups",
-        "groups_of",
-        {
-            "attempts": "{by:name}, of attempts by the value of the probe",
-            "people": "{by:name}, one value for each person",
-        },
-    ),
-    ("Excluded", "exclude", lambda attrs: exclusions_in_words(exclusions_of(attrs))),
-    ("Partition", "splitter", _partition),
-    ("Experiment", "experiment", "{experiment}"),
-    ("Threshold", "chosen_on", _threshold),
-    ("Thresholds", "thresholds_of_systems", "{thresholds_of_systems:name}"),
-    (
-        "Costs",
-        "cost_miss",
-        "a miss costs {cost_miss:digits 6} and a false accept {cost_false_accept:digits 6}",
-    ),
-    ("Classes", "classes_evaluated", _classes),
-    (
-        "Match",
-        "pairing",
-        {
-            "last-known": "overlap (IoU) of {iou:digits 6} or more; each target's last pairing is "
-            "kept (last-known)",
-            "previous-frame": "overlap (IoU) of {iou:digits 6} or more; pairings of the previous "
-            "frame are kept (previous-frame)",
-        },
-    ),
-    ("MT", "mostly_tracked", {"more-than": "covered for more than 80 % of the frames"}),
-    (
-        "Animals",
-        "quantile",
-        "best, worst: {quantile:rate} of the subjects at each end of their mean scores",
-    ),
-)
-
 
 # ------------------------------------------------------------------------------------------- rules
+
+
+def rules_of(dataset: xr.Dataset) -> list[Text]:
+    """Return the parts, the gallery and the rules of a task in words; a text may be empty."""
+    attrs = dataset.attrs
+    rules = [_rule_in_words(name, attrs) for name in _RULES if _is_stated(attrs, name)]
+    return [*_parts_in_words(dataset), candidates_in_words(attrs), *rules]
+
+
+def unusual_rules_of(dataset: xr.Dataset) -> list[Text]:
+    """Return the rules of :func:`rules_of` of which a reader of a short view has to know."""
+    attrs = dataset.attrs
+    # A search of all subjects of the header is usual.
+    usual = {**_USUAL, "genuine_gallery_subjects": {attrs.get("gallery_subjects")}}
+    rules = [*_parts_in_words(dataset), candidates_in_words(attrs)]
+    for name in _RULES:
+        if not _is_stated(attrs, name) or name in _RULES_OF_CARDS:
+            continue
+        if attrs[name] not in usual.get(name, ()):
+            rules.append(_rule_in_words(name, attrs))
+    return rules
+
+
+#: The attributes that state rules of a task, in the order of their words.
+_RULES = (
+    *("templates", "genuine_gallery_subjects", "impostors", "gallery", "removes", "junk"),
+    *("cmc_counts", "variant", "budget", "rank_unit", "ties", "ap", "fusion", "claims"),
+    *("people_here", "fold_thresholds", "fta", "fte"),
+)
+
+#: The values of rules that a short view does not state, since most evaluations have them.
+_USUAL: dict[str, set[Any]] = {
+    "impostors": {"leave-subject-out", "unenrolled"},
+    "rank_unit": {"template"},
+    "ties": {"pessimistic"},
+    "fusion": {"", "none", "best"},
+}
+
+#: Rules that the title of a task, or the card in the header, stands for in a short view.
+_RULES_OF_CARDS = (
+    *("templates", "removes", "junk", "cmc_counts", "variant", "budget", "ap"),
+    "fold_thresholds",  # the answer of a study has its threshold, and the columns say of whom
+)
+
+#: Rules whose attribute has one of few values, by attribute and value; other values have no words.
+_WORDS_OF_VALUES = {
+    "impostors": {
+        "leave-subject-out": "impostors search without their own subject (leave-subject-out)",
+        "unenrolled": "impostors are people who are not enrolled",
+        "both": "impostors are people who are not enrolled, and all others without the templates "
+        "of their own subject (both)",
+    },
+    "cmc_counts": {
+        "first-match": "CMC counts the first match",
+        "allshots": "CMC counts all matches",
+        "single-gallery-shot": "CMC counts one entry of each identity (single shot), other "
+        "measures all",
+        "identity-dedup": "CMC counts distinct identities, other measures all entries",
+    },
+    "variant": {"reference": "as the authors' program"},
+    "ties": {
+        "pessimistic": "at ties, the right subject ranks last (pessimistic)",
+        "optimistic": "at ties, the right subject ranks first (optimistic)",
+        "expected": "at ties, means over all orders (expected)",
+        "stable": "at ties, the order of the gallery (stable)",
+    },
+}
+
+
+def _rule_in_words(name: str, attrs: Attributes) -> Text:
+    """Return the rule of a task that an attribute states; "" for a value without words."""
+    value = attrs[name]
+    match name:
+        case "impostors" | "cmc_counts" | "variant" | "ties":
+            return _WORDS_OF_VALUES[name].get(str(value), "")
+        case "templates":
+            # The facts of the header have the attempts of claims and of comparisons.
+            is_in_header = "use" in attrs or "systems_compared" in attrs
+            return "" if is_in_header else _ATTEMPTS.get(value, "")
+        case "genuine_gallery_subjects":
+            return _size_of_gallery(attrs)
+        case "gallery":
+            return (
+                "1 template of each subject, drawn anew for each probe; exact mean over all draws"
+            )
+        case "removes":
+            return _removed_entries(attrs)
+        case "junk":
+            return f"junk {value}"
+        case "claims":
+            return "" if value == "all" else f"claims {value}"
+        case "budget":
+            return f"B = {int(value):,}"
+        case "rank_unit":
+            return f"rank k: the right subject is among the k nearest {value}s"
+        case "ap":
+            return f"AP: {value}"
+        case "fusion":
+            return _fusion(attrs)
+        case "people_here":
+            return (
+                f"these data have {value}; attempts that share a person are not independent, so "
+                "more people than listed may be needed"
+            )
+        case "fold_thresholds":
+            return _thresholds_of_study(attrs)
+        case "fta" | "fte":
+            return f"{name.upper()} {100 * float(value):g} %"
+        case _:
+            raise KeyError(name)
+
+
+def _size_of_gallery(attrs: Attributes) -> str:
+    """Return the size of the gallery in words; impostors may search one subject fewer."""
+    genuine = attrs["genuine_gallery_subjects"]
+    impostor = attrs.get("impostor_gallery_subjects", genuine)
+    if not int(genuine):
+        templates = int(attrs.get("gallery_templates", 0))
+        return f"gallery of {counted(templates, 'templates')} of unknown subjects"
+    text = f"N = {counted(int(genuine), 'subjects')}"
+    if str(impostor) == str(genuine):
+        return text
+    if isinstance(impostor, int):
+        impostor = f"{impostor:,}"
+    return f"{text} ({impostor} for impostor attempts)"
+
 
 #: The entries that a convention of re-identification leaves out of the list of a query.
 _ENTRIES_LEFT_OUT = {
@@ -276,22 +408,54 @@ _ENTRIES_LEFT_OUT = {
 }
 
 
+def _removed_entries(attrs: Attributes) -> str:
+    removed = _ENTRIES_LEFT_OUT[attrs["removes"]]
+    for_ap = _ENTRIES_LEFT_OUT[attrs.get("removes_for_ap", attrs["removes"])]
+    if removed != for_ap:
+        return f"removed for the CMC: {removed}; for all other measures: {for_ap}"
+    if removed == "none":  # entries may still be excluded by the user
+        return "no entries removed" if not attrs.get("exclude") else ""
+    return f"removed: {removed}"
+
+
 def _fusion(attrs: Attributes) -> str:
-    # How the scores of a subject's templates are fused, in words of their kind.
+    """Return how the scores of a subject's templates are fused, in words of their kind."""
     fusion = str(attrs["fusion"])
     kind = str(attrs.get("kind", ""))
-    if fusion in ("", "none") or "use" in attrs:  # the use of claims says it
+    if fusion == "none" or "use" in attrs:  # the use of claims says it
         return ""
-    near, far = ("most", "least") if kind == "similarity" else ("nearest", "farthest")
-    alike = " similar" if kind == "similarity" else ""
+    nearest, farthest = "nearest", "farthest"
+    if kind == "similarity":
+        nearest, farthest = "most similar", "least similar"
     method, order = parse_fusion(fusion)
     words = {
-        "best": f"the score of the {near}{alike} template",
-        "worst": f"the score of the {far}{alike} template",
-        "kth": f"the score of template number {order} from the {near}{alike}",
+        "best": f"the score of the {nearest} template",
+        "worst": f"the score of the {farthest} template",
+        "kth": f"the score of template number {order} from the {nearest}",
     }
     of_all = f"the {method} {kind or 'score'} of the templates"
     return f"the score of a subject is {words.get(method, of_all)}"
+
+
+def _thresholds_of_study(attrs: Attributes) -> Text:
+    """Return at which thresholds the columns of a threshold study are."""
+    arguments = {
+        name: attrs[name]
+        for name in ("rates_at_threshold", "rates_at_threshold_next", "fold_thresholds")
+        if name in attrs
+    }
+    if attrs["fold_thresholds"] == "given":
+        text = (
+            "all rates are at the given threshold, {rates_at_threshold:threshold}; in folds: mean "
+            "and standard deviation (sd) over the test parts"
+        )
+    else:
+        text = (
+            "same data: at the threshold {rates_at_threshold:threshold}, chosen on them; in folds: "
+            "mean and standard deviation (sd) over the test parts, at thresholds chosen without "
+            "them ({fold_thresholds:name})"
+        )
+    return say(text, **arguments)
 
 
 def use_of_threshold(attrs: Attributes, is_short: bool = False) -> Text:
@@ -315,101 +479,6 @@ def use_of_threshold(attrs: Attributes, is_short: bool = False) -> Text:
     return say(text, attempt=attempt)
 
 
-def _size_of_gallery(attrs: Attributes) -> str:
-    """Return the size of the gallery in words; impostors may search one subject fewer."""
-    genuine = attrs["genuine_gallery_subjects"]
-    impostor = attrs.get("impostor_gallery_subjects", genuine)
-    if not int(genuine):
-        templates = int(attrs.get("gallery_templates", 0))
-        return f"gallery of {counted(templates, 'templates')} of unknown subjects"
-    text = f"N = {counted(int(genuine), 'subjects')}"
-    if str(impostor) == str(genuine):
-        return text
-    if isinstance(impostor, int):
-        impostor = f"{impostor:,}"
-    return f"{text} ({impostor} for impostor attempts)"
-
-
-def _removed_entries(attrs: Attributes) -> str:
-    removed = _ENTRIES_LEFT_OUT[attrs["removes"]]
-    for_ap = _ENTRIES_LEFT_OUT[attrs.get("removes_for_ap", attrs["removes"])]
-    if removed != for_ap:
-        return f"removed for the CMC: {removed}; for all other measures: {for_ap}"
-    if removed == "none":
-        return "no entries removed" if not attrs.get("exclude") else ""
-    return f"removed: {removed}"
-
-
-def _thresholds_of_study(attrs: Attributes) -> Text:
-    names = ("rates_at_threshold", "rates_at_threshold_next", "fold_thresholds")
-    text = (
-        "same data: at the threshold {rates_at_threshold:threshold}, chosen on them; in folds: "
-        "mean and standard deviation (sd) over the test parts, at thresholds chosen without them "
-        "({fold_thresholds:name})"
-    )
-    if attrs["fold_thresholds"] == "given":
-        text = (
-            "all rates are at the given threshold, {rates_at_threshold:threshold}; in folds: mean "
-            "and standard deviation (sd) over the test parts"
-        )
-    return say(text, **{name: attrs[name] for name in names if name in attrs})
-
-
-#: The rules of a task in words, by their attribute.
-_RULES: dict[str, Wording] = {
-    "templates": lambda attrs: (
-        "" if {"use", "systems_compared"} & {*attrs} else _ATTEMPTS.get(attrs["templates"], "")
-    ),
-    "genuine_gallery_subjects": _size_of_gallery,
-    "impostors": {
-        "leave-subject-out": "impostors search without their own subject (leave-subject-out)",
-        "unenrolled": "impostors are people who are not enrolled",
-        "both": "impostors are people who are not enrolled, and all others without the templates "
-        "of their own subject (both)",
-    },
-    "gallery": "1 template of each subject, drawn anew for each probe; exact mean over all draws",
-    "removes": _removed_entries,
-    "junk": "junk {junk}",
-    "cmc_counts": {
-        "first-match": "CMC counts the first match",
-        "allshots": "CMC counts all matches",
-        "single-gallery-shot": "CMC counts one entry of each identity (single shot), other "
-        "measures all",
-        "identity-dedup": "CMC counts distinct identities, other measures all entries",
-    },
-    "variant": {"reference": "as the authors' program"},
-    "budget": lambda attrs: f"B = {int(attrs['budget']):,}",
-    "rank_unit": "rank k: the right subject is among the k nearest {rank_unit}s",
-    "ties": {
-        "pessimistic": "at ties, the right subject ranks last (pessimistic)",
-        "optimistic": "at ties, the right subject ranks first (optimistic)",
-        "expected": "at ties, means over all orders (expected)",
-        "stable": "at ties, the order of the gallery (stable)",
-    },
-    "ap": "AP: {ap}",
-    "fusion": _fusion,
-    "claims": lambda attrs: "" if attrs["claims"] == "all" else f"claims {attrs['claims']}",
-    "people_here": "these data have {people_here}; attempts that share a person are not "
-    "independent, so more people than listed may be needed",
-    "fold_thresholds": _thresholds_of_study,
-    "fta": lambda attrs: f"FTA {100 * float(attrs['fta']):g} %",
-    "fte": lambda attrs: f"FTE {100 * float(attrs['fte']):g} %",
-}
-
-#: The values of rules that a short view does not state, since most evaluations have them.
-_USUAL: dict[str, set[Any]] = {
-    "impostors": {"leave-subject-out", "unenrolled"},
-    "rank_unit": {"template"},
-    "ties": {"pessimistic"},
-    "fusion": {"", "none", "best"},
-}
-
-#: Rules that the title of a task, or the card in the header, stands for in a short view.
-_RULES_OF_CARDS = (
-    *("templates", "removes", "junk", "cmc_counts", "variant", "budget", "ap"),
-    "fold_thresholds",  # the answer of a study has its threshold, and the columns say of whom
-)
-
 # ---------------------------------------------------------------------------------------- left out
 
 #: The messages on comparisons of a template with itself, and their argument with the number.
@@ -421,15 +490,17 @@ def _comparisons_left_out(attrs: Attributes) -> str:
 
     Those of claims are not counted: each claim leaves out its own templates.
     """
-    layout, probes = str(attrs.get("layout", "")), int(attrs.get("probes", 0))
-    numbers = [
-        x.arguments[WITH_ITSELF[x.code]] for x in messages_of(attrs) if x.code in WITH_ITSELF
-    ]
-    if layout == "all-against-all":
-        numbers = [probes]
-    if not numbers or "use" in attrs:
+    if "use" in attrs:
         return ""
-    text = f"{numbers[0]:,} of a template with itself"
+    layout, probes = str(attrs.get("layout", "")), int(attrs.get("probes", 0))
+    if layout == "all-against-all":
+        number = probes
+    else:
+        messages = [x for x in messages_of(attrs) if x.code in WITH_ITSELF]
+        if not messages:
+            return ""
+        number = messages[0].arguments[WITH_ITSELF[messages[0].code]]
+    text = f"{number:,} of a template with itself"
     if layout in ("all-against-all", "probe-against-gallery"):
         text = f"of {probes:,} x {int(attrs['gallery_templates']):,} comparisons, {text}"
     return text
@@ -461,6 +532,8 @@ def _tasks_left_out(nodes: Sequence[Node]) -> str:
     return ""
 
 
+# ------------------------------------------------------------------------------ rules of thresholds
+
 #: The points that rules choose, in words.
 _POINTS = {
     "eer": "equal {far} and {frr} (equal error rate)",
@@ -475,6 +548,7 @@ _POINTS = {
 
 def rule_in_words(rule: Rule) -> Text:
     template = _POINTS[rule.name]
+    # The fields that are no rates take the values of the rule in order.
     names = [name for name in fields_of(template) if not is_term(name)]
     return say(template, **dict(zip(names, rule.values, strict=True)))
 
@@ -483,8 +557,7 @@ def rule_of(attrs: Mapping[Any, Any]) -> Rule:
     return Rule.written(str(attrs.get("threshold_rule", "none")))
 
 
-#: The counts of a title.
-_COUNTED = ("genuine_attempts", "impostor_attempts", "attempts", "queries")
+# ----------------------------------------------------------------------------------- sizes of data
 
 
 def sides_in_words(attrs: Mapping[Any, Any]) -> str:
@@ -527,46 +600,57 @@ def sample_size(dataset: xr.Dataset, *, is_short: bool = False) -> Text:
 
     In short, subjects are left out where all subjects of the header made attempts.
     """
-    counts = {x: n for x in _COUNTED if (n := _total(dataset, x)) is not None}
-    people = {role: _total(dataset, f"{role}subjects") for role in ("", "genuine_", "impostor_")}
-    if "queries" in counts:
-        text = counted(counts["queries"], "queries")
-    elif "attempts" in counts:
-        text = f"{counts['attempts']:,} genuine attempts"
-    elif len(counts) == 2:
-        genuine, impostor = counts.values()
-        text = f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
-        genuine_people, impostor_people = people["genuine_"], people["impostor_"]
-        if people[""] is None and genuine_people is not None and impostor_people is not None:
-            if genuine_people != impostor_people and not is_short:
-                attempts = counted(genuine, "genuine attempts")
-                text = f"{attempts} of {counted(genuine_people, 'subjects')}"
-                text += f" and {counted(impostor, 'impostor attempts')}"
-            people[""] = None if genuine_people != impostor_people and is_short else impostor_people
+    queries, attempts = _total(dataset, "queries"), _total(dataset, "attempts")
+    genuine, impostor = _total(dataset, "genuine_attempts"), _total(dataset, "impostor_attempts")
+    subjects = _total(dataset, "subjects")
+    if queries is not None:
+        text = counted(queries, "queries")
+    elif attempts is not None:
+        text = f"{attempts:,} genuine attempts"
+    elif genuine is None or impostor is None:
+        return _sizes_of_tracks(dataset)
     else:
-        names = "targets", "truth_boxes", "identities", "result_boxes"
-        of_tracks = [_total(dataset, x) for x in names]
-        if None in of_tracks:
-            return ""
-        targets, boxes, identities, found = (x or 0 for x in of_tracks)
-        truth = f"{counted(targets, 'targets')} with {counted(boxes, 'boxes')}"
-        result = f"{counted(identities, 'identities')} with {counted(found, 'boxes')}"
-        return f"{truth}; {result} in the result"
+        impostor_attempts = counted(impostor, "impostor attempts")
+        text = f"{genuine:,} genuine and {impostor_attempts}"
+        # Subjects of all attempts or, if they are not known, of each class.
+        genuine_subjects = _total(dataset, "genuine_subjects")
+        impostor_subjects = _total(dataset, "impostor_subjects")
+        if subjects is None and genuine_subjects is not None and impostor_subjects is not None:
+            if genuine_subjects == impostor_subjects:
+                subjects = impostor_subjects
+            elif not is_short:
+                genuine_attempts = counted(genuine, "genuine attempts")
+                of_genuine = counted(genuine_subjects, "subjects")
+                text = f"{genuine_attempts} of {of_genuine} and {impostor_attempts}"
+                subjects = impostor_subjects  # stand behind the impostor attempts
+    # Of folds, only attempts can be added: the same subjects may be in several test parts.
     if "fold" in dataset.dims:
         repeats = dataset.sizes.get("repeat", 1)
-        return f"{text} in total" + (f", in {repeats} divisions" if repeats > 1 else "")
-    if is_short and people[""] == dataset.attrs.get("probe_subjects"):
+        return f"{text} in total, in {repeats} divisions" if repeats > 1 else f"{text} in total"
+    if not subjects or (is_short and subjects == dataset.attrs.get("probe_subjects")):
         return text
-    return f"{text} of {counted(people[''], 'subjects')}" if people[""] else text
+    return f"{text} of {counted(subjects, 'subjects')}"
+
+
+def _sizes_of_tracks(dataset: xr.Dataset) -> str:
+    """Return the numbers of tracks and boxes of a tracking result; "" for another result."""
+    targets, boxes = _total(dataset, "targets"), _total(dataset, "truth_boxes")
+    identities, result_boxes = _total(dataset, "identities"), _total(dataset, "result_boxes")
+    if targets is None or boxes is None or identities is None or result_boxes is None:
+        return ""
+    truth = f"{counted(targets, 'targets')} with {counted(boxes, 'boxes')}"
+    result = f"{counted(identities, 'identities')} with {counted(result_boxes, 'boxes')}"
+    return f"{truth}; {result} in the result"
 
 
 def lacking(dataset: xr.Dataset) -> list[str]:
-    classes = {
+    """Return the classes of which a result has no attempt: ``["0 impostor attempts"]``."""
+    class_of = {
         "genuine_attempts": "genuine",
         "attempts": "genuine",
         "impostor_attempts": "impostor",
     }
-    return [f"0 {role} attempts" for name, role in classes.items() if _total(dataset, name) == 0]
+    return [f"0 {name} attempts" for count, name in class_of.items() if _total(dataset, count) == 0]
 
 
 def _total(dataset: xr.Dataset, name: str) -> int | None:
@@ -591,35 +675,61 @@ def _parts_in_words(dataset: xr.Dataset) -> Iterator[Text]:
     """Yield how often the data were divided, with the subjects of each part, and the thresholds."""
     over = [dataset.sizes[dim] for dim in OVER if dim in dataset.dims]
     if "partitions" in dataset.attrs and (over or "statistic" in dataset.dims):
-        number = int(dataset.attrs["partitions"])
-        partitions = counted(min(number, math.prod(over)) if over else number, "partitions")
-        people = _range_of(dataset, "gallery_subjects")
-        templates = _range_of(dataset, "gallery_templates")
-        text = "{partitions}"
-        text += "; each gallery: {templates} templates" if templates is not None else ""
-        text += " of {people} subjects" if templates is not None and people is not None else ""
-        yield say(text, partitions=partitions, templates=templates, people=people)
-    if not {"repeat", "fold", "part"} <= {*dataset.dims} or "subjects" not in dataset:
-        return
-    divided = "{repeats:count repeats}"
-    if "experiment" not in dataset.attrs:
-        divisions = "{repeats:count divisions} into "
-        divided = divisions * (dataset.sizes["repeat"] > 1) + "{folds:count folds}"
-    sizes: dict[str, Any] = {"repeats": dataset.sizes["repeat"], "folds": dataset.sizes["fold"]}
-    validates = str(dataset.attrs.get("chosen_on", "")).startswith("the validation")
-    part = "validation" if validates else "training"
-    text = f"{divided}; {{sizes_are_of}}: {{train}} in {part}, {{test}} in test"
+        yield _partitions_in_words(dataset, over)
+    if {"repeat", "fold", "part"} <= {*dataset.dims} and "subjects" in dataset:
+        yield _folds_in_words(dataset)
+        thresholds = (
+            dataset.variables["threshold"].values if "threshold" in dataset else np.empty(0)
+        )
+        thresholds = thresholds[np.isfinite(thresholds)]
+        if len({*thresholds}) > 1:
+            least, most = Score(thresholds.min(), digits=4), Score(thresholds.max(), digits=4)
+            yield say("thresholds from {least} to {most}", least=least, most=most)
+
+
+def _partitions_in_words(dataset: xr.Dataset, sizes: Sequence[int]) -> Text:
+    """Return the number of partitions, and the size of their galleries.
+
+    `sizes` are those of the dimensions over partitions; some of the partitions may be selected.
+    """
+    number = int(dataset.attrs["partitions"])
+    if sizes:
+        number = min(number, math.prod(sizes))
+    people = _range_of(dataset, "gallery_subjects")
+    templates = _range_of(dataset, "gallery_templates")
+    text = "{partitions}"
+    if templates is not None:
+        text += "; each gallery: {templates} templates"
+        if people is not None:
+            text += " of {people} subjects"
+    partitions = counted(number, "partitions")
+    return say(text, partitions=partitions, templates=templates, people=people)
+
+
+def _folds_in_words(dataset: xr.Dataset) -> Text:
+    """Return the number of folds, and the range of the subjects in training and test parts."""
+    attrs = dataset.attrs
+    if "experiment" in attrs:
+        divided = "{repeats:count repeats}"
+    elif dataset.sizes["repeat"] > 1:
+        divided = "{repeats:count divisions} into {folds:count folds}"
+    else:
+        divided = "{folds:count folds}"
+    is_validation = str(attrs.get("chosen_on", "")).startswith("the validation")
+    other_part = "validation" if is_validation else "training"
+    text = f"{divided}; {{sizes_are_of}}: {{train}} in {other_part}, {{test}} in test"
+
     subjects = dataset.variables["subjects"]
+    axis = subjects.dims.index("part")
     parts = dataset.variables["part"].values.tolist()
-    for part in ("train", "test"):
-        of_part = subjects.values.take(parts.index(part), axis=subjects.dims.index("part"))
-        sizes[part] = _range(of_part)
-    yield say(text, sizes_are_of=str(dataset.attrs.get("sizes_are_of", "subjects")), **sizes)
-    thresholds = dataset.variables["threshold"].values if "threshold" in dataset else np.empty(0)
-    thresholds = thresholds[np.isfinite(thresholds)]
-    if len({*thresholds}) > 1:
-        least, most = (Score(x, digits=4) for x in (thresholds.min(), thresholds.max()))
-        yield say("thresholds from {least} to {most}", least=least, most=most)
+    return say(
+        text,
+        repeats=dataset.sizes["repeat"],
+        folds=dataset.sizes["fold"],
+        sizes_are_of=str(attrs.get("sizes_are_of", "subjects")),
+        train=_range(subjects.values.take(parts.index("train"), axis)),
+        test=_range(subjects.values.take(parts.index("test"), axis)),
+    )
 
 
 def _range_of(dataset: xr.Dataset, name: str) -> Text | None:
