@@ -1,4 +1,25 @@
-"""The datasets of results, and their numbers: columns of a data frame, labelled rows of tables."""
+"""The datasets of results, and their numbers: columns of a data frame, labelled rows of tables.
+
+Results are one dataset, a tree of tasks, or several of them by system, or by system and condition.
+:func:`nodes_of` lists them as nodes: datasets with the names of their system, condition and task.
+
+:class:`NumbersOfDataset` makes of each variable a block of columns, with a row for each number. The
+variable ``frr_at_far`` (far_target: 2) and its limits ::
+
+    far_target       0.01  0.001
+    frr_at_far       0.12  0.34
+    frr_at_far_low   0.08  0.25
+    frr_at_far_high  0.17  0.44
+
+are the block ::
+
+    measure     at          point  value  low   high
+    frr_at_far  far_target  0.01   0.12   0.08  0.17
+    frr_at_far  far_target  0.001  0.34   0.25  0.44
+
+Data frames consist of blocks (:mod:`bioeval.showing.data`); :func:`rows_of` yields their rows for
+tables, and :func:`label_of` words the label of a row.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +40,14 @@ from bioeval.counting.thresholds import FAR_TARGETS, RARE_TARGETS
 from bioeval.results.attributes import THRESHOLD_STUDY, require_schema, study_in_one
 from bioeval.results.dataset import Scalars
 from bioeval.results.support import note_thresholds_beyond_scores
-from bioeval.results.variables import NEXT, SUPPORTED, TASKS as TABLES, VARIABLES, described
+from bioeval.results.variables import (
+    NEXT,
+    SUPPORTED,
+    TASKS as TABLES,
+    VARIABLES,
+    Variable,
+    described,
+)
 from bioeval.showing.text import (
     Count,
     Explained,
@@ -88,34 +116,41 @@ class Node(NamedTuple):
         """The dimension of records; empty of other results, and of records that are changed."""
         dim, needed = RECORDS.get(self.result_type, ("", ()))
         variables = self.dataset.variables
-        is_listed = all(name in variables and variables[name].dims == (dim,) for name in needed)
-        return dim if is_listed else ""
+        is_unchanged = all(name in variables and variables[name].dims == (dim,) for name in needed)
+        return dim if is_unchanged else ""
 
     @property
     def selected(self) -> dict[str, Any]:
         """The labels of the places that were selected, by dimension: ``{"partition": 3}``."""
-        scalars = {str(k): x for k, x in self.dataset.coords.items() if not x.ndim}
-        return {name: x.item() for name, x in scalars.items() if name != "system"}
+        return {
+            str(name): coordinate.item()
+            for name, coordinate in self.dataset.coords.items()
+            if not coordinate.ndim and name != "system"
+        }
 
     @property
     def changes(self) -> list[str]:
-        """What was done to a result since, and what its attributes therefore do not say."""
+        """Sentences on what a user did to a result, of which its attributes say nothing."""
         attrs, dims = self.dataset.attrs, self.dataset.dims
         sentences = []
-        is_task = str(attrs.get("result_type", "")).replace("-", "_") in TABLES
-        was_over_parts = {"partitions", "splitter_class", "experiment"} & {*attrs}
-        is_over_parts = {*OVER, "statistic"} & {*dims, *self.selected}
+        is_task = self.result_type.replace("-", "_") in TABLES
+        was_over_parts = not attrs.keys().isdisjoint(("partitions", "splitter_class", "experiment"))
+        is_over_parts = not {*dims, *self.selected}.isdisjoint((*OVER, "statistic"))
         if is_task and was_over_parts and not is_over_parts:
-            unit = unit_of(attrs)
             sentences.append(
-                f"The {unit}s of these results were reduced to one number, such as their mean: no "
-                "number here is of a single evaluation."
+                f"The {unit_of(attrs)}s of these results were reduced to one number, such as their "
+                "mean: no number here is of a single evaluation."
             )
+        # A dimension of bioeval has a described coordinate (but costs, whose labels are variables):
+        # any other one comes from joining results, which keeps the attributes of the first.
         coordinates = self.dataset.coords
-        joined = [x for x in map(str, dims) if not (x in coordinates and coordinates[x].attrs)]
-        joined = [x for x in joined if x != "cost"]  # without labels of its own
+        joined = [
+            dim
+            for dim in map(str, dims)
+            if dim != "cost" and not (dim in coordinates and coordinates[dim].attrs)
+        ]
         if joined:
-            names = " and ".join(x.replace("_", " ") for x in joined)
+            names = " and ".join(dim.replace("_", " ") for dim in joined)
             sentences.append(
                 f"The header and the notes may be those of the first result along {names} alone."
             )
@@ -123,17 +158,22 @@ class Node(NamedTuple):
 
     @property
     def name(self) -> str:
-        """System, condition and task, joined by slashes; empty parts are left out."""
-        return "/".join(filter(None, (self.system, self.condition, self.task)))
+        """System, condition and task, joined by slashes."""
+        return _path(self.system, self.condition, self.task)
 
     def name_of_system(self, label: Any = "") -> str:
         """Return the name of a system with its condition; `label` is its label in the dataset."""
-        return "/".join(filter(None, (self.system, str(label), self.condition)))
+        return _path(self.system, str(label), self.condition)
 
     @property
     def columns(self) -> dict[str, str]:
         columns = {"system": self.system, "condition": self.condition, "task": self.task}
         return {column: text for column, text in columns.items() if text or column == "task"}
+
+
+def _path(*names: str) -> str:
+    """Return names joined by slashes; empty names are left out."""
+    return "/".join(filter(None, names))
 
 
 def nodes_of(results: Any) -> list[Node]:
@@ -179,19 +219,24 @@ def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]
                 "the dataset has no attribute `result_type`; expected what a function of bioeval "
                 "returned, with its attributes (`keep_attrs=True` keeps them in computations)"
             )
-        if dataset.attrs["result_type"] not in RECORDS:
+        result_type = str(dataset.attrs["result_type"])
+        if result_type not in RECORDS:
             dataset = _with_points(dataset)
-        task = str(dataset.attrs["result_type"]).replace("-", "_")
-        templates = str(dataset.attrs.get("templates", "")) if task == "verification" else ""
-        task = f"{task}/{templates}" if templates else task
-        if {*TASKS}.isdisjoint(path.split("/")):  # a study, perhaps beside tasks
+
+        # The task is in the path; of a study, or of a single dataset, it is the type of the result.
+        system_in_tree, task = system_and_task(path)
+        if not task:
+            task = result_type.replace("-", "_")
+            if task == "verification" and dataset.attrs.get("templates"):
+                task = f"{task}/{dataset.attrs['templates']}"
             system_in_tree = "/".join(name for name in path.split("/") if name != task)
-        else:
-            system_in_tree, task = system_and_task(path)
-        selected = dataset.coords.get("system")
-        label = str(selected.item()) if selected is not None and not selected.ndim else ""
-        name = "/".join(filter(None, (system, system_in_tree, label)))
-        if isinstance(result, xr.DataTree) and dataset.attrs["result_type"] == THRESHOLD_STUDY:
+
+        # A system that was selected in a comparison of systems is the label of a scalar.
+        label = ""
+        if "system" in dataset.coords and not dataset.coords["system"].ndim:
+            label = str(dataset.coords["system"].item())
+        name = _path(system, system_in_tree, label)
+        if isinstance(result, xr.DataTree) and result_type == THRESHOLD_STUDY:
             study = result.root[f"/{path}"]
             for part in study.subtree:
                 # "" for the study itself, or "/part".
@@ -202,7 +247,11 @@ def _nodes_of_result(result: Any, system: str, condition: str) -> Iterator[Node]
 
 
 def _with_points(dataset: xr.Dataset) -> xr.Dataset:
-    """Return a dataset with a dimension for each selected target, rank, threshold or prior."""
+    """Return a dataset with a dimension of size 1 for each selected target, rank or threshold.
+
+    So ``result.sel(far_target=0.01)`` has the rows, with their points, that it would have had
+    before the selection. Costs that were selected by their prior are such points, too.
+    """
     task = str(dataset.attrs.get("result_type", "")).replace("-", "_")
     table = TABLES.get(task, VARIABLES)
     for dim, labels in _POINTS.items():
@@ -210,16 +259,21 @@ def _with_points(dataset: xr.Dataset) -> xr.Dataset:
             continue
         variables: dict[Any, xr.Variable] = {}
         for name, variable in dataset.variables.items():
-            try:
-                measure = str(variable.attrs.get("measure", name))
-                is_over = name in labels or dim in described(table, measure).dims
-            except KeyError:
-                is_over = False
-            if is_over:
-                dims, values = (*variable.dims, dim), variable.values[..., np.newaxis]
+            measure = str(variable.attrs.get("measure", name))
+            if name in labels or dim in _dims_of_measure(table, measure):
+                dims = *variable.dims, dim
+                values = variable.values[..., np.newaxis]
                 variables[name] = xr.Variable(dims, values, variable.attrs)
         dataset = dataset.assign(variables)
     return dataset
+
+
+def _dims_of_measure(table: Mapping[str, Variable], measure: str) -> tuple[str, ...]:
+    """Return the dimensions that a measure has in every result; none for a user's own variable."""
+    try:
+        return described(table, measure).dims
+    except KeyError:
+        return ()
 
 
 def no_result(results: Any) -> DataError:
@@ -291,16 +345,18 @@ def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]
     A threshold study is one dataset: see :func:`study_in_one`. Each of several galleries, and the
     mean over them, takes the place of a system.
     """
-    found: list[tuple[str, xr.Dataset]] = []
+    by_system: dict[str, list[tuple[str, xr.Dataset]]] = {}
     for path, dataset in _datasets(tree):
-        if "gallery" not in dataset.dims:
-            found.append((path, dataset))
-            continue
         system, task = system_and_task(path)
+        if "gallery" not in dataset.dims:
+            by_system.setdefault(system, []).append((path, dataset))
+            continue
         for name, of_gallery in each_gallery(dataset).items():
-            found.append(("/".join(filter(None, (system, name, task))), of_gallery))
-    order = list(dict.fromkeys(system_and_task(path)[0] for path, _ in found))
-    yield from sorted(found, key=lambda item: order.index(system_and_task(item[0])[0]))
+            path_of_gallery = _path(system, name, task)
+            system_of_gallery, _ = system_and_task(path_of_gallery)
+            by_system.setdefault(system_of_gallery, []).append((path_of_gallery, of_gallery))
+    for datasets_of_system in by_system.values():
+        yield from datasets_of_system
 
 
 def _datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
@@ -313,7 +369,7 @@ def _datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]
         return
     if tree.data_vars:
         yield tree.path.strip("/"), tree.to_dataset()
-    place = {name: i for i, name in enumerate(TASKS)}
+    place = {name: i for i, name in enumerate(TASKS)}  # systems and studies come first
     for node in sorted(tree.children.values(), key=lambda x: place.get(str(x.name), -1)):
         yield from _datasets(node)
 
@@ -373,7 +429,7 @@ COLUMNS = (
 NEXT_SCORE = "next"
 
 #: Dimensions of curves and of single queries.
-CURVES = (*("threshold", "localisation_threshold", "recall_level", "probe"),)
+CURVES = ("threshold", "localisation_threshold", "recall_level", "probe")
 
 #: Decisions are told apart by their prior, a variable, and not by a coordinate.
 _NAMED_BY = {"cost": ("prior", "cost_prior")}
@@ -397,22 +453,25 @@ class NumbersOfDataset:
         self._sizes = {str(dim): size for dim, size in dataset.sizes.items()}
         self._sizes |= {dim: len(places) for dim, places in self._shown.items()}
         self._places_of: dict[_Dims, Block] = {}
-        #: The variables with the thresholds of others.
+        #: The variables with the thresholds of others, by the names of the others.
         self.thresholds: dict[str, str] = {}
-        partners = {variable for _, variable in _NAMED_BY.values()}
+        columns_of_others = {variable for _, variable in _NAMED_BY.values()}
         for name in map(str, dataset.data_vars):
-            partners |= {f"{name}_{x}" for x in ("low", "high", "flagged", "supported")}
+            columns_of_others.update(
+                f"{name}_{end}" for end in ("low", "high", "flagged", "supported")
+            )
             threshold = str(self._variables[name].attrs.get("threshold", ""))
             if self._is_over(threshold, self._dims[name]) and "statistic" not in self._dims[name]:
                 self.thresholds[name] = threshold
-                partners |= {threshold} - {"threshold"}
+                if threshold != "threshold":  # the threshold of a whole result has a row
+                    columns_of_others.add(threshold)
             if name.endswith(NEXT) and not curves:
-                partners.add(name)
+                columns_of_others.add(name)
         #: The variables that have rows; limits, thresholds, flags and labels are their columns.
         self.names = [
             name
             for name in map(str, dataset.data_vars)
-            if name not in partners and all(self._sizes[dim] for dim in self._dims[name])
+            if name not in columns_of_others and all(self._sizes[dim] for dim in self._dims[name])
         ]
 
     def block(self, name: str) -> Block:
@@ -426,13 +485,14 @@ class NumbersOfDataset:
         else:  # a text, or a label that is a number
             block["text"] = self._over(name, dims).astype(object)
             block["value"] = np.full(len(block["text"]), np.nan)
-        # The rows of numbers that can exist, with their support if they need it.
+        # A number of two systems is of two different ones, in the order that was computed.
         is_kept = np.ones(len(block["value"]), dtype=bool)
         for dim in dims:
             other = f"other_{dim}"
             if other in dims:
                 is_kept &= block[dim] != block[other]
                 is_kept &= np.isin(block[dim], self._variables[other].values)
+        # A number that may lack support has no row where its support is not known.
         support = f"{block['measure']}{SUPPORTED}"
         if support in self._variables:
             values = self._numbers(support, dims)
@@ -488,11 +548,14 @@ class NumbersOfDataset:
             if variable in self._variables:
                 labels = self._variables[variable].values
                 units = self._variables[variable].attrs.get("units", "")
-                labels = labels[self._shown[dim]] if dim in self._shown else labels
+                if dim in self._shown:
+                    labels = labels[self._shown[dim]]
+            labels_of_rows = labels[places.ravel()]
             if units and labels.dtype.kind == "f" and "at" not in columns:
-                columns |= {"at": column, "point": labels[places.ravel()]}
+                columns["at"] = column
+                columns["point"] = labels_of_rows
             else:
-                columns[column] = labels[places.ravel()]
+                columns[column] = labels_of_rows
         return columns
 
     def _over(self, name: str, dims: _Dims) -> np.ndarray:
@@ -516,17 +579,21 @@ class NumbersOfDataset:
 
 def _shown_places(dataset: xr.Dataset, dims: Mapping[str, _Dims]) -> dict[str, np.ndarray]:
     """Return the indices of the shown places, for each dimension with hidden places."""
+    # Of curves and of single queries, no place is shown,
     shown = {dim: np.empty(0, dtype=np.intp) for dim in CURVES if dim in dataset.sizes}
-    labels_of: dict[str, list[Any]] = {"rank": report_ranks(dataset)}
-    labels_of["threshold"] = asked_thresholds(dataset)
+    # but the thresholds that were asked for, or few; of ranks, those of a report.
+    thresholds = asked_thresholds(dataset)
     if dataset.sizes.get("threshold", np.inf) <= FEW:
-        labels_of["threshold"] = dataset["threshold"].values.tolist()
-    for dim, labels in labels_of.items():
+        thresholds = dataset["threshold"].values.tolist()
+    labels_shown: dict[str, list[Any]] = {"rank": report_ranks(dataset), "threshold": thresholds}
+    for dim, labels in labels_shown.items():
         if labels and dim in dataset.variables:
             shown[dim] = np.flatnonzero(np.isin(dataset.variables[dim].values, labels))
-    for name in dims:  # a number was asked for if the dataset has its support
+    # A dataset with the support of a number was asked for it: all its places are shown.
+    for name, dims_of_variable in dims.items():
         if name.endswith(SUPPORTED):
-            shown = {dim: places for dim, places in shown.items() if dim not in dims[name]}
+            for dim in dims_of_variable:
+                shown.pop(dim, None)
     return shown
 
 
@@ -572,39 +639,39 @@ class Row:
     def is_asked(self) -> bool:
         """Whether its threshold or its target was asked for.
 
-        A result without a note of it was asked for any targets but the usual ones.
-
         Such a number is shown even if the data do not support it.
         """
         dataset = self.node.dataset
         if "rates_at_threshold" in dataset.attrs:  # a threshold study, of the target of its call
             return self.places.get("part") == "all"
-        if self.at == "far_target":
-            if "report_far_targets" in dataset.attrs:
-                return True
-            targets = {*dataset.variables["far_target"].values.tolist()}
-            return not {*FAR_TARGETS} <= targets <= {*FAR_TARGETS, *RARE_TARGETS}
-        return self.at == "frr_target" or (
-            self.at == "threshold" and self.point in asked_thresholds(dataset)
-        )
+        if self.at == "frr_target":  # a result has these only if they were asked for
+            return True
+        if self.at == "threshold":
+            return self.point in asked_thresholds(dataset)
+        if self.at != "far_target":
+            return False
+        if "report_far_targets" in dataset.attrs:
+            return True
+        # No attribute says so, but targets other than the usual ones were asked for.
+        targets = {*dataset.variables["far_target"].values.tolist()}
+        return not {*FAR_TARGETS} <= targets <= {*FAR_TARGETS, *RARE_TARGETS}
 
     @property
     def is_brief(self) -> bool:
-        """Whether a short view has the number.
-
-        Such a view has the numbers of the first rank at a threshold, none of a training part, and
-        costs if other costs than the usual one were asked for.
-        """
-        of_costs = self.node.dataset.sizes.get("cost", 0)
-        if of_costs == 1 and self.at == "prior" and self.point == PointsWanted.DEFAULT_COSTS[0][0]:
+        """Whether a short view has the number."""
+        dataset = self.node.dataset
+        if not self.is_defined or self.places.get("part") == "train":
             return False
-        if self.places.get("part") == "train":
+        # The usual cost is computed for everybody; other costs were asked for.
+        is_only_cost = dataset.sizes.get("cost", 0) == 1 and self.at == "prior"
+        if is_only_cost and self.point == PointsWanted.DEFAULT_COSTS[0][0]:
             return False
-        is_of_first_rank = True
-        if (self.at or "threshold" in self.about) and "rank" in self.places:
-            is_of_first_rank = self.places["rank"] == self.node.dataset["rank"].values[0]
-        is_verbose = "detail" in self.about and not (self.at == "threshold" and self.is_asked)
-        return not is_verbose and self.is_defined and is_of_first_rank
+        # At a threshold, the first rank is enough.
+        is_at_threshold = bool(self.at) or "threshold" in self.about
+        rank = self.places.get("rank")
+        if is_at_threshold and rank is not None and rank != dataset["rank"].values[0]:
+            return False
+        return "detail" not in self.about or (self.at == "threshold" and self.is_asked)
 
     @property
     def cell(self) -> Text:
@@ -630,11 +697,21 @@ class Row:
         return cell_of_number(self.threshold, self.about_threshold, next=self.next)
 
 
-#: The fields of a row that are columns of a block, with their values if a block lacks them.
+#: The last fields of a row, which are columns of a block, with their values if a block lacks them.
 _FIELDS = {
-    **{"measure": "", "statistic": "", "at": ""},
-    **dict.fromkeys(("point", "value", "low", "high", "threshold", NEXT_SCORE), math.nan),
-    **{"attempts": math.nan, "supported": None, "flagged": False, "text": None},
+    "measure": "",
+    "statistic": "",
+    "at": "",
+    "point": math.nan,
+    "value": math.nan,
+    "low": math.nan,
+    "high": math.nan,
+    "threshold": math.nan,
+    NEXT_SCORE: math.nan,
+    "attempts": math.nan,
+    "supported": None,
+    "flagged": False,
+    "text": None,
 }
 
 
@@ -659,8 +736,8 @@ def rows_of(node: Node, *, data: bool = False) -> Iterator[Row]:
             for column, values in block.items()
         }
         dims = [x for x in columns if x not in COLUMNS and x != NEXT_SCORE]
-        all_fields = [columns.get(x, [missing] * size) for x, missing in _FIELDS.items()]
-        for i, fields in enumerate(zip(*all_fields, strict=True)):
+        columns_of_fields = [columns.get(x, [missing] * size) for x, missing in _FIELDS.items()]
+        for i, fields in enumerate(zip(*columns_of_fields, strict=True)):
             places = {dim: columns[dim][i] for dim in dims}
             system = node.name_of_system(places.pop("system", ""))
             other = places.pop("other_system", "")
