@@ -1,4 +1,19 @@
-"""The threshold of a page, and the table of the rates of all results at it."""
+"""The results of a page, its threshold, and the table of the rates of all results at it.
+
+A reader of a page moves one threshold, and all tasks of all systems show their rates at it. This
+file decides where the threshold is when the page opens, and what "at it" means for each result:
+
+1. :class:`PageResults` collects the results by system, and refuses those of other scores.
+2. :class:`RatesByThreshold` is the curve of a result: FAR and FRR at each threshold. The first
+   system leads; in each system, the first of `_LEADING_TASKS` that it has leads.
+3. :class:`PageThreshold` is where the page opens: a threshold that was given or that the results
+   state, else one that the data support.
+4. :class:`PageRates` follows it: all tasks of the first system are at this threshold, another
+   system is at its loosest threshold with at most the same FAR, or at one that its results state.
+
+If system ``a`` opens at 0.42 with FAR 0.10 %, and FAR of ``b`` is 0.08 % at 5.1 and 0.12 % at 5.2,
+then all tasks of ``b`` are at 5.1. :func:`rates_table` is the table of these rates.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +46,6 @@ from bioeval.showing.text import (
     say,
     threshold_of,
 )
-
-# The results of a page by system and task, and whether they belong together.
-
 
 #: The name of the system of results that name no system.
 _UNNAMED = "results"
@@ -81,6 +93,8 @@ class PageResults:
         except RecursionError:
             text = "`results` contains itself; expected results, or lists of them"
             raise DataError(text) from None
+
+        # The systems of nodes.
         for i, node in enumerate(nodes):
             system = node.system or str(node.dataset.attrs.get("system", "")) or _UNNAMED
             nodes[i] = node._replace(system=printable(system))
@@ -88,28 +102,31 @@ class PageResults:
         if len(named) == 1:
             only = next(iter(named))
             nodes = [x._replace(system=only) if x.system == _UNNAMED else x for x in nodes]
+
+        # The systems of documents: a document that was given by the name of a system has no other
+        # name. Else its system is the one that it states, the only one of the page, or its name.
         systems = _systems(nodes)
         for i, document in enumerate(documents):
             if document.system in systems:
                 documents[i] = document._replace(name="")
                 continue
-            # The system that the document states, the only one of the page, or the name.
             only = systems[0] if len(systems) == 1 else ""
             system = str(getattr(document.result, "system", "")) or only or document.name
             documents[i] = document._replace(system=printable(system or _UNNAMED))
+
         if not nodes and not documents:
             raise DataError(
                 "the results hold no dataset; expected the result of a function of bioeval"
             )
-        names = set[Any]()
+        places: set[tuple[str, str, bool]] = set()
         for node in nodes:
-            name = node.system, node.task, "fold" in node.dataset.dims
-            if name in names:
+            place = node.system, node.task, "fold" in node.dataset.dims
+            if place in places:
                 raise DataError(
                     f"two results are called {node.task!r} of {node.system!r}; name the systems in "
                     "a mapping of name to result, or with --name"
                 )
-            names.add(name)
+            places.add(place)
         page_results = cls(nodes, documents)
         _refuse_other_data(page_results)
         return page_results
@@ -139,29 +156,27 @@ def is_evaluation(node: Node) -> bool:
 def doubts_of_systems(nodes: list[Node]) -> list[Text]:
     """Return a sentence on each system whose attempts differ from the first system's."""
     doubts: dict[str, Text] = {}
-    first: dict[str, tuple[str, Text]] = {}
+    first_of_task: dict[str, tuple[str, Text]] = {}  # the first system, and its attempts in words
     for node in filter(is_evaluation, nodes):
-        genuine, impostor = (
-            value_of(node.dataset, f"{x}_attempts") for x in ("genuine", "impostor")
-        )
-        if np.isnan(genuine + impostor):
+        genuine = value_of(node.dataset, "genuine_attempts")
+        impostor = value_of(node.dataset, "impostor_attempts")
+        if np.isnan(genuine) or np.isnan(impostor):
             continue
-        counts = say(
-            "{genuine:count} genuine and {impostor:count}", genuine=genuine, impostor=impostor
-        )
-        system, counts_of_first = first.setdefault(node.task, (node.system, counts))
-        text: Text = str(node.dataset.attrs.get(NOT_SHARED, ""))
-        if not text and counts != counts_of_first:
-            text = say(
+        text = "{genuine:count} genuine and {impostor:count}"
+        counts = say(text, genuine=genuine, impostor=impostor)
+        first_system, first_counts = first_of_task.setdefault(node.task, (node.system, counts))
+        doubt: Text = str(node.dataset.attrs.get(NOT_SHARED, ""))
+        if not doubt and counts != first_counts:
+            doubt = say(
                 "{a} and {b} have different attempts: {a} {of_a} impostor, {b} {of_b}",
-                a=Label(system),
+                a=Label(first_system),
                 b=Label(node.system),
-                of_a=counts_of_first,
+                of_a=first_counts,
                 of_b=counts,
             )
-        if text:
+        if doubt:
             template = "{text}. Rates are of different data; bioeval compare uses the common data"
-            doubts.setdefault(node.system, say(template, text=text))
+            doubts.setdefault(node.system, say(template, text=doubt))
     return list(doubts.values())
 
 
@@ -182,38 +197,53 @@ def _named_results(results: Any, name: str) -> Iterator[tuple[str, Any]]:
         )
 
 
+class _Source(NamedTuple):
+    """The scores that a result of a system was made of."""
+
+    title: str  # of the result
+    system: str
+    fingerprint: str  # of scores and labels
+    exclusions: set[str] | None = None  # None: the result does not state them
+
+
 def _refuse_other_data(results: PageResults) -> None:
     """Raise :class:`DataError` unless all results of a system are of the same scores.
 
     Results without a fingerprint are not checked.
     """
-    # Title, system, fingerprint and exclusions. Comparisons have a fingerprint of each system, and
-    # come last; they and documents state no exclusions.
-    stated: list[tuple[str, str, str, set[str] | None]] = []
-    compared: list[tuple[str, str, str, set[str] | None]] = []
+    # Comparisons come last, so that an error names the result of a system as the first.
+    sources: list[_Source] = []
+    sources_of_comparisons: list[_Source] = []
     for node in results.nodes:
         attrs = node.dataset.attrs
         title = str(attrs.get("task", "")) or node.task.replace("_", " ")
         title = title[:1].upper() + title[1:]
         fingerprint = str(attrs.get("fingerprint", ""))
         if node.result_type == COMPARISON:
-            systems, texts = node.dataset["system"].values.tolist(), fingerprint.split("; ")
-            if len(systems) == len(texts):
-                compared += [(title, *x, None) for x in zip(systems, texts, strict=True)]
+            systems = node.dataset["system"].values.tolist()
+            fingerprints = fingerprint.split("; ")  # of each system
+            if len(systems) == len(fingerprints):
+                for system, of_system in zip(systems, fingerprints, strict=True):
+                    sources_of_comparisons.append(_Source(title, system, of_system))
         elif fingerprint:
             exclusions = {*exclusions_of(attrs)} if "exclude" in attrs else None
-            stated.append((title, node.system, fingerprint, exclusions))
+            sources.append(_Source(title, node.system, fingerprint, exclusions))
     for document in results.documents:
-        if fingerprint := getattr(document.result, "fingerprint", ""):
-            stated.append((document.name or "Results", document.system, fingerprint, None))
-    first_of_system: dict[str, tuple[str, str, set[str]]] = {}
-    for title, system, fingerprint, exclusions in [*stated, *compared]:
-        first = first_of_system.setdefault(system, (title, fingerprint, exclusions or set()))
-        if fingerprint != first[1] or (exclusions is not None and exclusions != first[2]):
+        fingerprint = getattr(document.result, "fingerprint", "")
+        if fingerprint:
+            sources.append(_Source(document.name or "Results", document.system, fingerprint))
+
+    first_of_system: dict[str, _Source] = {}
+    for source in [*sources, *sources_of_comparisons]:
+        first = first_of_system.setdefault(source.system, source)
+        is_same = source.fingerprint == first.fingerprint
+        if source.exclusions is not None:
+            is_same = is_same and source.exclusions == (first.exclusions or set())
+        if not is_same:
             raise DataError(
-                f"results of {system!r} do not belong on one page: {title!r} has other "
-                f"scores, labels or excluded comparisons than {first[0]!r}. Make both from "
-                "the same scores, or name them as two systems in a mapping of name to results"
+                f"results of {source.system!r} do not belong on one page: {source.title!r} has "
+                f"other scores, labels or excluded comparisons than {first.title!r}. Make both "
+                "from the same scores, or name them as two systems in a mapping of name to results"
             )
 
 
@@ -351,7 +381,6 @@ class PageRates:
         :func:`uncounted_thresholds`.
         """
         curves = _curves(nodes)
-        first_curves = _first_curves(curves)
         if given is not None and not curves:
             raise DataError(
                 "`threshold`: no result has FAR and FRR over thresholds; expected results of "
@@ -359,11 +388,13 @@ class PageRates:
             )
         if not curves or uncounted_thresholds(nodes, given):
             return None
+        first_curves = _first_curves(curves)
         leader = next(iter(first_curves.values()))
         stated = _stated_thresholds(first_curves, nodes, given)
         opening = _opening(leader, nodes, stated.get(leader.system))
-        # The curve has the threshold.
+        # The curve has this very threshold: uncounted ones were refused above.
         row_of_leader = int(np.searchsorted(leader.thresholds, opening.threshold.value))
+
         rows: dict[RatesByThreshold, int | None] = {}
         for system, first in first_curves.items():
             if first is leader:
@@ -378,8 +409,8 @@ class PageRates:
                     rows[curve] = row_of_first
                 elif curve.system == system and curve.has(threshold):
                     rows[curve] = curve.row(threshold)
-        rows = {curve: rows[curve] for curve in curves if curve in rows}
-        return cls(leader, rows, opening, stated, given is not None)
+        in_order = {curve: rows[curve] for curve in curves if curve in rows}
+        return cls(leader, in_order, opening, stated, given is not None)
 
     @property
     def first_curves(self) -> list[RatesByThreshold]:
@@ -393,12 +424,15 @@ class PageRates:
         stated = self.stated.get(curve.system)
         if stated is not None and cells["threshold"].value == stated.threshold.value:
             return cells | {"threshold": stated.threshold}
+        # A threshold is printed so that it separates the scores next to it. The next score of all
+        # tasks is the nearest one, which is the largest below a threshold of similarities.
+        next_scores: list[float] = []
+        for other, row in self.rows.items():
+            if other.system == curve.system:
+                next_scores.append(other.cells(row)["threshold"].next)
         nearest = max if curve.accepts_larger else min
-        tasks = (x.cells(row) for x, row in self.rows.items() if x.system == curve.system)
-        next_scores = [x["threshold"].next for x in tasks if isinstance(x["threshold"], Threshold)]
-        known = [x for x in next_scores if not np.isnan(x)]
-        threshold = Threshold(cells["threshold"].value, next=nearest(known, default=np.nan))
-        return cells | {"threshold": threshold}
+        next_score = nearest((x for x in next_scores if not np.isnan(x)), default=np.nan)
+        return cells | {"threshold": Threshold(cells["threshold"].value, next=next_score)}
 
 
 def uncounted_thresholds(nodes: Sequence[Node], given: float | None) -> dict[str, Threshold]:
@@ -431,55 +465,72 @@ def _first_curves(curves: Iterable[RatesByThreshold]) -> dict[str, RatesByThresh
 def _stated_thresholds(
     first_curves: Mapping[str, RatesByThreshold], nodes: Sequence[Node], given: float | None
 ) -> dict[str, PageThreshold]:
-    stated = {system: _stated(curve, nodes, given) for system, curve in first_curves.items()}
-    return {system: x for system, x in stated.items() if x is not None}
+    """Return the thresholds of the systems whose results state a single one, by system.
 
-
-def _stated(
-    curve: RatesByThreshold, nodes: Sequence[Node], given: float | None
-) -> PageThreshold | None:
-    """Return the threshold stated for a system; None if its results have no single threshold.
-
-    The given threshold comes first, then the thresholds of a study, of promises, of other results.
+    The given threshold comes first, then that of a study, of promises, of other results.
     """
-    if given is not None:
-        return PageThreshold(Threshold(given), repr(given), "the one given")
-    for node in nodes:  # the threshold in the answer of a study of the system
-        of_searches = "unenrolled_people" in node.dataset
-        is_of_system = node.system == curve.system and node.result_type == THRESHOLD_STUDY
-        if is_of_system and of_searches == (curve.node.task == "open_set"):
-            for name in ("assured_threshold", "threshold"):
-                if name in node.dataset and np.isfinite(float(node.dataset[name])):
-                    study = threshold_of(node.dataset, name)
-                    return PageThreshold(study, repr(study.value), of_study=True, is_chosen=True)
-    of_promises = dict[float, PageThreshold]()
-    of_others = dict[float, PageThreshold]()
+    stated: dict[str, PageThreshold] = {}
+    for system, curve in first_curves.items():
+        threshold: PageThreshold | None
+        if given is not None:
+            threshold = PageThreshold(Threshold(given), repr(given), "the one given")
+        else:
+            own_nodes = [node for node in nodes if node.system == system]
+            threshold = _threshold_of_study(curve, own_nodes)
+            threshold = threshold or _threshold_of_results(curve, own_nodes)
+        if threshold is not None:
+            stated[system] = threshold
+    return stated
+
+
+def _threshold_of_study(curve: RatesByThreshold, nodes: Iterable[Node]) -> PageThreshold | None:
+    """Return the threshold that the answer of a study names, for the attempts of a curve."""
     for node in nodes:
-        if node.system != curve.system:
+        is_of_searches = "unenrolled_people" in node.dataset
+        is_of_attempts = is_of_searches == (curve.node.task == "open_set")
+        if node.result_type != THRESHOLD_STUDY or not is_of_attempts:
             continue
-        # The threshold of a result; of rates over thresholds, those that were asked for.
-        thresholds = asked_thresholds(node.dataset)
-        if not RatesByThreshold.fits(node.dataset):
-            single = value_of(node.dataset, "threshold")
-            thresholds = [single] if np.isfinite(single) else []
-        elif not thresholds and node.dataset.sizes["threshold"] == 1:
-            thresholds = node.dataset["threshold"].values.tolist()
-        for threshold in thresholds:
+        for name in ("assured_threshold", "threshold"):
+            if name in node.dataset and np.isfinite(float(node.dataset[name])):
+                study = threshold_of(node.dataset, name)
+                return PageThreshold(study, repr(study.value), of_study=True, is_chosen=True)
+    return None
+
+
+def _threshold_of_results(curve: RatesByThreshold, nodes: Iterable[Node]) -> PageThreshold | None:
+    """Return the only threshold of promises or, without any, of the other results of a system.
+
+    None if there are several. A threshold of other results counts only if the curve has it.
+    """
+    of_promises: dict[float, PageThreshold] = {}
+    of_others: dict[float, PageThreshold] = {}
+    for node in nodes:
+        for threshold in _thresholds_of(node.dataset):
             why = "the threshold of these results"
             stated = PageThreshold(Threshold(threshold), repr(threshold), why)
             if node.result_type == "promise":
                 of_promises[threshold] = stated
             elif node.dataset.attrs.get("chosen_on") == SAME_DATA:
-                of_others[threshold] = replace(
-                    stated, threshold=threshold_of(node.dataset), is_chosen=True
-                )
+                # It comes before an equal one that was given: this result has the score next to it.
+                chosen = threshold_of(node.dataset)
+                of_others[threshold] = replace(stated, threshold=chosen, is_chosen=True)
             else:
                 of_others.setdefault(threshold, stated)
     candidates = of_promises or of_others
     if len(candidates) != 1:
         return None
-    ((threshold, stated),) = candidates.items()
-    return stated if of_promises or curve.has(threshold) else None
+    ((threshold, only),) = candidates.items()
+    return only if of_promises or curve.has(threshold) else None
+
+
+def _thresholds_of(dataset: xr.Dataset) -> list[float]:
+    """Return the threshold of a result or, of rates over thresholds, those that were asked for."""
+    if not RatesByThreshold.fits(dataset):
+        threshold = value_of(dataset, "threshold")
+        return [threshold] if np.isfinite(threshold) else []
+    if dataset.sizes["threshold"] == 1:
+        return asked_thresholds(dataset) or dataset["threshold"].values.tolist()
+    return asked_thresholds(dataset)
 
 
 def _opening(
@@ -487,67 +538,87 @@ def _opening(
 ) -> PageThreshold:
     """Return the threshold of a page: the stated threshold, else one that the data support.
 
-    The data support the smallest FAR target for which 30 false accepts are expected with one
-    attempt of each pair of people, or else 3; without such a target, the page has the threshold of
-    the equal error rate. Where the thresholds of the curve were given, the page has the loosest
-    given threshold with at most this FAR.
+    That is the loosest threshold of the smallest FAR target that the data support; without such a
+    target, the threshold of the equal error rate. Where the thresholds of the curve were given, the
+    page has the loosest given threshold with at most this FAR.
     """
-    dataset = curve.dataset
-    # The smallest FAR target that the data support, its threshold, and their support in words.
-    target, exact_threshold, support = np.nan, np.nan, ""
-    limits = dataset.get("threshold_at_far")
-    if limits is not None and limits.dims[0] == "far_target":
-        thresholds = limits.values.reshape(len(limits), -1)[:, 0].tolist()  # limits at rank 1
-        uncertain: list[float] = []
-        for message in messages_of(dataset.attrs):
-            if message.code == "target-uncertain" and message.arguments["chosen"] == "far":
-                uncertain += message.arguments["targets"]
-        rate = "dir_at_far" if "dir_at_far" in dataset else "frr_at_far"
-        targets = sorted(zip(dataset["far_target"].values.tolist(), thresholds, strict=True))
-        supported = [
-            (x, threshold)
-            for x, threshold in targets
-            if x > 0
-            and is_supported(dataset, rate, {"far_target": x})
-            and np.isfinite(threshold)
-            and curve.row(threshold) is not None
-        ]
-        certain = [x for x in supported if x[0] not in uncertain]
-        if supported:
-            target, exact_threshold = (certain or supported)[0]
-            support = f"{'enough' if certain else 'just enough'} people or attempts"
+    target = _supported_target(curve)
     if stated is not None:
         rules = {x.dataset.attrs.get("threshold_rule") for x in nodes}
-        if stated.of_study and str(Rule("far", (float(target),))) in rules:
+        if stated.of_study and target and str(Rule("far", (float(target.far),))) in rules:
             text = "The {far} target of {target:rate} is the smallest with {support}."
-            return replace(stated, about_target=say(text, target=target, support=support))
+            about_target = say(text, target=target.far, support=target.support)
+            return replace(stated, about_target=about_target)
         return stated
 
-    def at(row: int, rule: str, why: Text, *, is_chosen: bool = True) -> PageThreshold:
-        threshold = curve.cells(row)["threshold"]
-        assert isinstance(threshold, Threshold)
-        return PageThreshold(threshold, rule, why, is_chosen=is_chosen)
-
-    if not np.isnan(target):
-        rule = f"far={target!r}"
-        row = curve.row(exact_threshold)
-        loosest = "the loosest"
-        if not curve.has(exact_threshold):
-            row = curve.row_at_far(target)
-            loosest = "the loosest of these results"
-            if row is not None:
-                rule = repr(float(curve.thresholds[row]))
+    if target:
         text = "{which} with {far} at most {target:rate}, the smallest target with {support}"
+        if curve.has(target.threshold):
+            rule, which, row = f"far={target.far!r}", "the loosest", curve.row(target.threshold)
+        else:
+            which, row = "the loosest of these results", curve.row_at_far(target.far)
+            rule = "" if row is None else repr(float(curve.thresholds[row]))
         if row is not None:
-            return at(row, rule, say(text, which=loosest, target=target, support=support))
-    eer = value_of(dataset, "eer_threshold")
-    if (row := curve.row(eer)) is not None:
+            why = say(text, which=which, target=target.far, support=target.support)
+            return _page_threshold(curve, row, rule, why)
+    eer_threshold = value_of(curve.dataset, "eer_threshold")
+    row = curve.row(eer_threshold)
+    if row is not None:
         which = "the threshold of the equal error rate"
-        if not curve.has(eer):
+        if not curve.has(eer_threshold):
             which = "the last one of these results before the equal error rate"
-        return at(row, "eer", which)
-    row = int(next(iter(curve.points), 0))
-    return at(row, "eer", "the strictest one of these results", is_chosen=False)
+        return _page_threshold(curve, row, "eer", which)
+    strictest = int(next(iter(curve.points), 0))
+    which = "the strictest one of these results"
+    return _page_threshold(curve, strictest, "eer", which, is_chosen=False)
+
+
+def _page_threshold(
+    curve: RatesByThreshold, row: int, rule: str, why: Text, *, is_chosen: bool = True
+) -> PageThreshold:
+    threshold = curve.cells(row)["threshold"]
+    assert isinstance(threshold, Threshold)
+    return PageThreshold(threshold, rule, why, is_chosen=is_chosen)
+
+
+class _SupportedTarget(NamedTuple):
+    """A FAR target that the data support."""
+
+    far: float
+    threshold: float  # the loosest with at most this FAR
+    support: str  # in words
+
+
+def _supported_target(curve: RatesByThreshold) -> _SupportedTarget | None:
+    """Return the smallest FAR target that the data support, if there is one above 0.
+
+    For this target, 30 false accepts are expected with one attempt of each pair of people. Without
+    such a target, it is the smallest one for which 3 are expected, which a message calls uncertain.
+    """
+    dataset = curve.dataset
+    limits = dataset.get("threshold_at_far")
+    if limits is None or limits.dims[0] != "far_target":
+        return None
+    uncertain: list[float] = []
+    for message in messages_of(dataset.attrs):
+        if message.code == "target-uncertain" and message.arguments["chosen"] == "far":
+            uncertain += message.arguments["targets"]
+
+    rate = "dir_at_far" if "dir_at_far" in dataset else "frr_at_far"
+    thresholds = limits.values.reshape(len(limits), -1)[:, 0].tolist()  # (targets,), at rank 1
+    targets = dataset["far_target"].values.tolist()
+    smallest_uncertain = None
+    for far, threshold in sorted(zip(targets, thresholds, strict=True)):
+        if far <= 0 or not is_supported(dataset, rate, {"far_target": far}):
+            continue
+        if not np.isfinite(threshold) or curve.row(threshold) is None:
+            continue
+        if far not in uncertain:
+            return _SupportedTarget(far, threshold, "enough people or attempts")
+        if smallest_uncertain is None:
+            words = "just enough people or attempts"
+            smallest_uncertain = _SupportedTarget(far, threshold, words)
+    return smallest_uncertain
 
 
 def rates_table(rates: PageRates, is_of_several: bool, lines: HtmlLines) -> dict[str, Any]:
@@ -557,53 +628,48 @@ def rates_table(rates: PageRates, is_of_several: bool, lines: HtmlLines) -> dict
     columns where rows differ in them.
     """
     curves = rates.first_curves if is_of_several else [*rates.rows]
-    keys: dict[str, Any] = {"system": lambda curve: curve.system} if is_of_several else {}
-    if len({x.node.task for x in curves}) > 1:
-        keys["task"] = lambda curve: str(curve.dataset.attrs["task"])
-    has_eer = all(np.isfinite(value_of(x.dataset, "eer")) for x in curves)
-    attempts, people = dict.fromkeys(curves, ""), dict.fromkeys(curves, "")
+    attempts = {curve: _attempts_in_words(curve) for curve in curves}
+    people: dict[RatesByThreshold, str] = {}
     for curve in curves:
-        genuine, impostor, subjects = (
-            value_of(curve.dataset, x)
-            for x in ("genuine_attempts", "impostor_attempts", "subjects")
-        )
-        if np.isfinite(genuine + impostor):
-            of_impostors = counted(int(impostor), "impostor attempts")
-            attempts[curve] = f"{int(genuine):,} genuine and {of_impostors}"
-        if np.isfinite(subjects):
-            people[curve] = counted(int(subjects), "people")
-    different = {
-        heading: texts
-        for heading, texts in (("attempts", attempts), ("people", people))
-        if all(texts.values()) and len({*texts.values()}) > 1
-    }
+        subjects = value_of(curve.dataset, "subjects")
+        people[curve] = counted(int(subjects), "people") if np.isfinite(subjects) else ""
+
+    # The columns: names, the threshold and its rates, and what the rows do not have in common.
+    has_task = len({curve.node.task for curve in curves}) > 1
+    has_eer = all(np.isfinite(value_of(curve.dataset, "eer")) for curve in curves)
+    heads = ["system"] if is_of_several else []
+    if has_task:
+        heads.append("task")
+    heads += ["threshold", *(lines.write(Term(rate)) for rate in RATES)]
+    if has_eer:
+        heads.append("EER")
+    columns_of_words: list[dict[RatesByThreshold, str]] = []
+    words_in_common: list[str] = []
+    for head, words in (("attempts", attempts), ("people", people)):
+        distinct = {*words.values()}
+        if len(distinct) == 1:
+            words_in_common += (text for text in distinct if text)
+        elif all(distinct):
+            heads.append(head)
+            columns_of_words.append(words)
+
     rows = []
     for curve in curves:
+        names = [curve.system] if is_of_several else []
+        if has_task:
+            names.append(str(curve.dataset.attrs["task"]))
         cells = rates.cells(curve)
-        names = [escape(printable(key(curve))) for key in keys.values()]
         texts = [_text_of(cells.get(name), lines) for name in ("threshold", *RATES)]
-        texts += [_text_of(cell_of(curve.dataset, "eer"), lines)] * has_eer
-        texts += [escape(x[curve]) for x in different.values()]
-        rows.append({"names": names, "cells": texts})
-    heads = [*keys, "threshold", *(lines.write(Term(x)) for x in RATES)]
-    heads += ["EER"] * has_eer + list(different)
-    common = [{*x.values()} for x in (attempts, people)]
-    sample = " of ".join(x for (x,) in (x for x in common if len(x) == 1) if x)
-    notes: list[Text] = [f"{sample}."] * bool(sample)
-    opening = rates.opening
-    if is_of_several and opening.of_study:
-        notes.append("Each system is at the threshold of its own study.")
-        notes += [opening.about_target] if opening.about_target else []
-    elif is_of_several and rates.is_given:
-        notes.append("All systems are at the threshold that was given.")
-    elif is_of_several and {x.system for x in rates.rows} == {*rates.stated}:
-        notes.append("Each system is at the threshold of its own results.")
-    elif is_of_several:
-        text = (
-            "Each system is at its own threshold: {leader:name} at {why}, the others at the "
-            "loosest with this {far}."
-        )
-        notes.append(say(text, leader=rates.leader.system, why=opening.why))
+        if has_eer:
+            texts.append(_text_of(cell_of(curve.dataset, "eer"), lines))
+        texts += (escape(words[curve]) for words in columns_of_words)
+        rows.append({"names": [escape(printable(name)) for name in names], "cells": texts})
+
+    notes: list[Text] = []
+    if words_in_common:
+        notes.append(f"{' of '.join(words_in_common)}.")
+    if is_of_several:
+        notes += _notes_on_thresholds(rates)
     if "far_low" in rates.leader.dataset:
         text = (
             "In brackets: {level:rate} intervals at this very threshold; those of {frr} at a "
@@ -612,6 +678,31 @@ def rates_table(rates: PageRates, is_of_several: bool, lines: HtmlLines) -> dict
         level = float(rates.leader.dataset.attrs.get("confidence", 0.95))
         notes.append(say(text, level=level))
     return {"heads": heads, "rows": rows, "note": " ".join(map(lines.write, notes))}
+
+
+def _attempts_in_words(curve: RatesByThreshold) -> str:
+    genuine = value_of(curve.dataset, "genuine_attempts")
+    impostor = value_of(curve.dataset, "impostor_attempts")
+    if not np.isfinite(genuine + impostor):
+        return ""
+    return f"{int(genuine):,} genuine and {counted(int(impostor), 'impostor attempts')}"
+
+
+def _notes_on_thresholds(rates: PageRates) -> list[Text]:
+    """Return at which threshold each of several systems is."""
+    opening = rates.opening
+    if opening.of_study:
+        notes: list[Text] = ["Each system is at the threshold of its own study."]
+        return [*notes, opening.about_target] if opening.about_target else notes
+    if rates.is_given:
+        return ["All systems are at the threshold that was given."]
+    if {curve.system for curve in rates.rows} == {*rates.stated}:
+        return ["Each system is at the threshold of its own results."]
+    text = (
+        "Each system is at its own threshold: {leader:name} at {why}, the others at the loosest "
+        "with this {far}."
+    )
+    return [say(text, leader=rates.leader.system, why=opening.why)]
 
 
 def _text_of(cell: Quantity | Label | None, lines: HtmlLines) -> str:
