@@ -1,4 +1,14 @@
-"""Axes and style of all plots: sizes, colours, lines, words, legends and ticks."""
+"""Axes and style of all plots: sizes, colours, lines, words, legends and ticks.
+
+A plot is a function under :func:`styled`, which sets the colours, sizes and words of :class:`Style`
+while it draws. It takes its axes from :func:`axes_for`, draws on them with matplotlib, and calls
+the functions below for everything that is written: :func:`labelled` for the labels of the axes and
+the legend, :func:`titled` for the title, :func:`rank_axis` or :func:`rate_axis` for the ticks.
+
+Words are placed before they are drawn, so their sizes are estimates: a line of `n` letters of 8.5
+points is about ``n * LETTER * 8.5`` points long, and `k` lines are ``k * LINE * 8.5`` points high.
+Lengths are in points (72 an inch) unless a comment says otherwise.
+"""
 
 from __future__ import annotations
 
@@ -217,10 +227,13 @@ class Style:
             return palette.listed[index % len(palette.listed)]
         if isinstance(number, str):
             return to_rgb(number)
+        # Each further round of the palette is nearer to a medium grey, 0.5.
         round_of_palette, index = divmod(number, len(PALETTE))
         rgb = 0.5 + (np.array(to_rgb(PALETTE[index])) - 0.5) * 0.45**round_of_palette
-        lighter = SHADES[shade % len(SHADES)]
-        rgb += abs(lighter) * (float(lighter > 0) - rgb)
+        # A shade is nearer to white, 1.0, or to black, 0.0.
+        proportion = SHADES[shade % len(SHADES)]
+        end = 1.0 if proportion > 0 else 0.0
+        rgb += abs(proportion) * (end - rgb)
         return float(rgb[0]), float(rgb[1]), float(rgb[2])
 
     @staticmethod
@@ -248,25 +261,26 @@ def styled(draw: Callable[P, Drawn]) -> Callable[P, Drawn]:
 
     @functools.wraps(draw)
     def draw_styled(*args: P.args, **options: P.kwargs) -> Drawn:
-        look, fontsize = Style.look, options.pop("fontsize", None)
-        factor = matplotlib.rcParams["font.size"] / 10.0  # for which the looks are made
+        look = Style.look
+        # The looks are made for letters of 10 points, the usual size of matplotlib.
+        factor = matplotlib.rcParams["font.size"] / 10.0
+        fontsize = options.pop("fontsize", None)
         if fontsize is not None:
             factor = require_number("fontsize", fontsize, low=1, high=100) / look.label
+        sizes = {x: factor * getattr(look, x) for x in ("title", "label", "small")}
         palette = Palette(options.pop("colors", None))
         properties = ", ".join(f"{x}={y!r}" for x, y in options.items() if x not in arguments)
+        labels = options.pop("labels", None)
         if "label" in options:
             raise DataError("label is no property of a plot; labels=[...] names the systems")
-        sizes = {x: factor * getattr(look, x) for x in ("title", "label", "small")}
-        with Style.during(replace(look, **sizes), palette, options.pop("labels", None)):
+
+        with Style.during(replace(look, **sizes), palette, labels):
             try:
                 display = draw(*args, **options)
-                if Style.words and not Style.used:
-                    words = ", ".join(map(repr, Style.words))
-                    raise DataError(f"labels has {words}, but the plot has no such system or word")
-                return display
             except BioevalError:
                 raise
             except (AttributeError, TypeError, ValueError) as error:
+                # An error inside matplotlib is about the properties that the user gave, if any.
                 *_, last = traceback.extract_tb(error.__traceback__)
                 of_matplotlib = Path(matplotlib.__file__).parent in Path(last.filename).parents
                 if not properties or not of_matplotlib:
@@ -274,6 +288,10 @@ def styled(draw: Callable[P, Drawn]) -> Callable[P, Drawn]:
                 raise DataError(
                     f"be.plot.{draw.__name__} cannot be drawn with {properties}: {error}"
                 ) from error
+            if Style.words and not Style.used:
+                words = ", ".join(map(repr, Style.words))
+                raise DataError(f"labels has {words}, but the plot has no such system or word")
+            return display
 
     return draw_styled
 
@@ -327,8 +345,9 @@ FEWEST_LETTERS = 16  # in a line into which a text is folded
 # most this part of the width.
 LEAST_AXES, WIDEST_LEGEND = 0.35, 0.45
 
-# Room around the axes of a figure, in points; it grows with the letters.
-MARGINS = 44, 36, 8, 34  # about: left, below, right and above
+# Room around the axes of a figure without a layout: left, below, right and above. It is about what
+# numbers, labels and a title need, and grows with the letters.
+MARGINS = 44, 36, 8, 34
 TITLE_GAP = 9  # from the axes to a title without a caption
 TICK_PAD = 3.5  # from the axes to the numbers
 
@@ -355,28 +374,14 @@ def axes_for(
         import matplotlib.pyplot as plt
 
         ax = plt.figure(layout="constrained")
-    if not isinstance(ax, Axes | Figure):
-        raise DataError(f"ax is {received(ax)}; expected axes or a figure of matplotlib")
     if isinstance(ax, Figure):
-        width, height = size
-        if figsize is not None:
-            expected = "a width and a height in inches, 1 to 100 each"
-            width, height = require_listed_numbers(
-                "figsize",
-                figsize,
-                expected,
-                lambda x: len(x) == 2 and bool(((x >= 1) & (x <= 100)).all()),
-            ).tolist()
-        elif look.width is None:
-            height += (look.factor - 1) * HEIGHT_OF_LETTERS
-        else:
-            height = look.height or look.width * height / width + HEIGHT_OF_WORDS
-            width = look.width
-        ax.set_size_inches(width, height)
+        ax.set_size_inches(_size_of_figure(size, figsize))
         width, height = 72 * ax.get_size_inches()
         left, below, right, above = np.array(MARGINS) * look.factor
         ax.subplotpars.update(left / width, below / height, 1 - right / width, 1 - above / height)
         ax = ax.add_subplot()
+    elif not isinstance(ax, Axes):
+        raise DataError(f"ax is {received(ax)}; expected axes or a figure of matplotlib")
     elif figsize is not None:
         raise DataError("figsize is the size of a new figure; leave out figsize, or ax")
     ax.spines[["top", "right"]].set_visible(False)
@@ -389,6 +394,26 @@ def axes_for(
     return ax
 
 
+def _size_of_figure(size: tuple[float, float], figsize: Any) -> tuple[float, float]:
+    """Return width and height in inches: `figsize`, or those of the style for a plot of `size`."""
+    look = Style.look
+    width, height = size
+    if figsize is not None:
+        expected = "a width and a height in inches, 1 to 100 each"
+        width, height = require_listed_numbers(
+            "figsize",
+            figsize,
+            expected,
+            lambda x: len(x) == 2 and bool(((x >= 1) & (x <= 100)).all()),
+        ).tolist()
+        return width, height
+    if look.width is None:
+        return width, height + (look.factor - 1) * HEIGHT_OF_LETTERS
+    if look.height is None:
+        return look.width, look.width * height / width + HEIGHT_OF_WORDS
+    return look.width, look.height
+
+
 def figure_of(ax: Axes) -> Figure:
     """Return the figure of `ax`, past any subfigures."""
     return ax.figure.figure
@@ -396,10 +421,11 @@ def figure_of(ax: Axes) -> Figure:
 
 def room(ax: Axes) -> tuple[float, float]:
     """Return the approximate width and height of the axes after layout, in points."""
-    box, dpi = ax.get_window_extent(), figure_of(ax).dpi
+    box, dpi = ax.get_window_extent(), figure_of(ax).dpi  # in pixels
     ticks = [x.get_text() for x in ax.get_yticklabels()] if ax.axison else []
-    letters = max((len(x) for x in ticks if "$" not in x), default=0)
-    # What names need beyond the room for numbers in the margin.
+    letters = max((len(x) for x in ticks if "$" not in x), default=0)  # no formulas such as 10^3
+    # The margin has room for numbers and one line of a label: long names and further lines of the
+    # label take theirs from the axes.
     names = max(0, LETTER * Style.look.small * letters - NUMBERS * Style.look.small)
     lines = LINE * Style.look.label * ax.get_ylabel().count("\n")
     return 72 * box.width / dpi - names - lines, 72 * box.height / dpi
@@ -407,6 +433,8 @@ def room(ax: Axes) -> tuple[float, float]:
 
 def folded(text: str, length: float, size: float, letter: float = LETTER) -> str:
     """Break a text into lines of about `length` points; ``95 %`` and ``FAR < 1`` stay together."""
+    # A line is not broken at a no-break space, which takes the place of the space before "%" and of
+    # the spaces around a sign such as "<".
     text = re.sub(r" (?=%|[<>=≤≥/] )|(?<= [<>=≤≥/]) ", "\u00a0", Style.translated(text))
     columns = max(FEWEST_LETTERS, int(length / (letter * size)))
     text = textwrap.fill(text, columns, break_on_hyphens=False).replace("\u00a0", " ")
@@ -453,16 +481,17 @@ def titled(ax: Axes, title: str, caption: str = "") -> None:
 def labelled(
     ax: Axes, x: str, y: str, grow: bool = False, has_legend: bool = True
 ) -> Legend | None:
-    """Label both axes, and name the labelled artists in a legend, for which a figure may `grow`.
-
-    The legend is made twice, since the label at the left changes the room for it.
-    """
+    """Label both axes, and name the labelled artists in a legend, for which a figure may `grow`."""
     size = Style.look.label
     properties: dict[str, Any] = {"fontsize": size, "color": Style.text}
-    size_before = figure_of(ax).get_size_inches().tolist()
-    height = name_artists(ax, grow)[1] if has_legend else 0.0
-    has_grown = figure_of(ax).get_size_inches().tolist() != size_before
-    ax.set_ylabel(folded(y, room(ax)[1] - height, size), loc="bottom", **properties)
+    # The legend is made twice: the label at the left may be as long as the axes above the legend
+    # are high, and lines of this label leave less width for the legend.
+    height_of_legend, has_grown = 0.0, False
+    if has_legend:
+        size_before = figure_of(ax).get_size_inches().tolist()
+        _, height_of_legend = name_artists(ax, grow)
+        has_grown = figure_of(ax).get_size_inches().tolist() != size_before
+    ax.set_ylabel(folded(y, room(ax)[1] - height_of_legend, size), loc="bottom", **properties)
     ax.set_xlabel(folded(x, room(ax)[0], size), loc="left", **properties)
     return name_artists(ax, grow, has_grown)[0] if has_legend else None
 
@@ -485,18 +514,59 @@ def name_artists(
 ) -> tuple[Legend | None, float]:
     """Name the labelled artists in a legend; return the legend, and its height below the axes.
 
-    If the figure has a layout engine, which makes room for it, the legend is below the axes or,
-    where that leaves too little of a flat figure, beside them; else the figure grows downwards. If
-    it may not `grow`, or has no layout engine, the legend is in the emptiest corner of the axes.
-    Where it is not below, the height is 0. A figure that `has_grown` for it has its room.
+    Below the axes is the first choice: there, a layout engine makes room for the legend if this
+    leaves the axes enough of the height, if the figure may `grow` downwards, or if it `has_grown`
+    for it before. Else the legend is beside the axes of a flat figure or, at last, in the emptiest
+    corner of the axes. The height is 0 if the legend is not below. `style` are properties of the
+    legend; with a ``loc``, it is inside the axes.
     """
     artists, texts = ax.get_legend_handles_labels()
     if not artists:
         return None, 0.0
-    small, (wide, high) = Style.look.small, room(ax)
     figure = figure_of(ax)
+    small = Style.look.small
+    width, height = room(ax)
+
+    # The size of the legend below the axes, in as many columns as fit, and beside them in one.
+    names_below = [folded(text, width - LEGEND_KEY * small, small) for text in texts]
+    longest = max(len(line) for name in names_below for line in name.splitlines())
+    columns = int(width / ((LETTER * longest + LEGEND_KEY) * small))
+    columns = max(1, min(len(names_below), columns))
+    lines_below = sum(1 + name.count("\n") for name in names_below)
+    height_below = LEGEND_ROW * small * lines_below / columns
+    names_beside = [folded(x, WIDEST_LEGEND * width - LEGEND_KEY * small, small) for x in texts]
+    lines_beside = sum(1 + name.count("\n") for name in names_beside)
+
     has_layout = figure.get_layout_engine() is not None and "loc" not in style
+    fits_below = has_grown or height - height_below > LEAST_AXES * height
+    fits_beside = Style.look.is_flat and LEGEND_ROW * small * lines_beside < height
+    names, height_used = names_below, 0.0
+    place: dict[str, Any] = {}  # matplotlib finds the emptiest corner
+    if has_layout and not fits_below and fits_beside:
+        names = names_beside
+        place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
+    elif has_layout and (fits_below or grow):
+        if not fits_below:
+            width_in_inches, height_in_inches = figure.get_size_inches()
+            figure.set_size_inches(width_in_inches, height_in_inches + height_below / 72)
+        height_used = height_below
+        # Square axes stay at the top left: the legend is below them, and uses the room they leave.
+        ax.set_anchor("NW")
+        # Below the numbers, which may be vertical, and the lines of the label of this axis.
+        vertical = [len(x.get_text()) for x in ax.get_xticklabels() if x.get_rotation()]
+        numbers = small * max([1.0, *(LETTER * letters for letters in vertical)])
+        down = numbers + 9 + LINE * Style.look.label * (1 + ax.get_xlabel().count("\n"))
+        shift = ScaledTranslation(0, -down / 72, figure.dpi_scale_trans)
+        place = {
+            "loc": "upper left",
+            "bbox_to_anchor": (0, 0),
+            "bbox_transform": ax.transAxes + shift,
+            "ncols": columns,
+            "borderpad": 0.1,
+            "borderaxespad": 0,
+        }
     properties: dict[str, Any] = {
+        "alignment": "left",
         "fontsize": small,
         "labelcolor": Style.text,
         "edgecolor": "none",
@@ -504,31 +574,7 @@ def name_artists(
         "labelspacing": 0.35,
         "columnspacing": 1.6,
     }
-    below = [folded(text, wide - LEGEND_KEY * small, small) for text in texts]
-    longest = max(len(line) for text in below for line in text.splitlines())
-    columns = max(1, min(len(below), int(wide / ((LETTER * longest + LEGEND_KEY) * small))))
-    height = LEGEND_ROW * small * sum(1 + text.count("\n") for text in below) / columns
-    fits = has_grown or high - height > LEAST_AXES * high
-    beside = [folded(text, (WIDEST_LEGEND * wide - LEGEND_KEY * small), small) for text in texts]
-    rows_beside = sum(1 + text.count("\n") for text in beside)
-    if has_layout and not fits and Style.look.is_flat and LEGEND_ROW * small * rows_beside < high:
-        properties |= {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
-        below, height = beside, 0.0
-    elif has_layout and (fits or grow):
-        if not fits:
-            width_in_inches, height_in_inches = figure.get_size_inches()
-            figure.set_size_inches(width_in_inches, height_in_inches + height / 72)
-        ax.set_anchor("NW")  # of a square: the legend hangs on it, and has the room that it leaves
-        # Below the numbers and the label of the horizontal axis.
-        vertical = [len(x.get_text()) for x in ax.get_xticklabels() if x.get_rotation()]
-        numbers = small * max([1.0, *(LETTER * letters for letters in vertical)])
-        down = numbers + 9 + LINE * Style.look.label * (1 + ax.get_xlabel().count("\n"))  # points
-        shift = ScaledTranslation(0, -down / 72, figure.dpi_scale_trans)
-        properties |= {"loc": "upper left", "bbox_to_anchor": (0, 0), "ncols": columns}
-        properties |= {"bbox_transform": ax.transAxes + shift, "borderpad": 0.1, "borderaxespad": 0}
-    else:
-        height = 0.0
-    return ax.legend(artists, below, alignment="left", **{**properties, **style}), height
+    return ax.legend(artists, names, **{**properties, **place, **style}), height_used
 
 
 def colour_bar(ax: Axes, colours: Any, label: str = "") -> Colorbar:
@@ -566,19 +612,25 @@ def log_axis(ax: Axes, axis_name: str, low: float, high: float = 1.0) -> None:
 def last_change(curves: Sequence[Any], last: int) -> int:
     """Return the rank beyond which no curve changes, up to the `last`."""
     change = FEW_RANKS
-    for curve in curves:  # values beyond the end of a curve are NaN
+    for curve in curves:  # (ranks,): rank 1 is at index 0
+        # Values beyond the end of a curve are NaN, which differ from each other: -1 is no rate.
         changes = np.flatnonzero(np.diff(np.nan_to_num(curve, nan=-1.0)))
+        # A change behind index i is at rank i + 2.
         change = max(change, 2 + int(changes.max(initial=-1)))
     return last if change + 1 >= last else change
 
 
 def rank_axis(ax: Axes, last: int, first: int = 1, log: bool | None = None) -> None:
     """Make an axis of ranks, with whole numbers; a long axis is logarithmic."""
-    if last > LINEAR_RANKS if log is None else log:
-        margin = (last / first) ** 0.02
+    if log is None:
+        log = last > LINEAR_RANKS
+    if log:
+        margin = (last / first) ** 0.02  # 2 % of the axis at either end
         ax.set(xscale="log", xlim=(first / margin, last * margin))
-        ranks = [x * 10**k for k in range(len(str(last))) for x in (1, 2, 5)]
-        ranks = [*range(first, last + 1)] if last - first < FEW_RANKS else ranks
+        if last - first < FEW_RANKS:
+            ranks = [*range(first, last + 1)]
+        else:  # 1, 2, 5, 10, 20, 50, ...
+            ranks = [x * 10**k for k in range(len(str(last))) for x in (1, 2, 5)]
         ax.xaxis.set_major_locator(ticker.FixedLocator(ranks))
         ax.xaxis.set_minor_locator(ticker.NullLocator())
     else:
@@ -597,8 +649,12 @@ def rate_axis(ax: Axes, low: float) -> None:
     if not 0.5 < low < 1.0:
         ax.set_ylim(RATES)
         return
+    # The axis begins at a round number, 0.2 to 1.2 steps below the smallest rate: a step is the
+    # largest power of ten with two steps or more from this rate to 1.
     step = 10.0 ** np.floor(np.log10((1 - low) / 2))
     start = np.floor(low / step - 0.2) * step
-    ax.set_ylim(start - FREE * (1 - start), 1 + FREE * (1 - start))
+    free = FREE * (1 - start)
+    ax.set_ylim(start - free, 1 + free)
+    # Two strokes across the axis, in the shape of a break.
     mark: dict[str, Any] = {"marker": [(-1.0, -0.6), (1.0, 0.6)], "s": 36, "color": Style.text}
     ax.scatter([0, 0], [0.02, 0.05], transform=ax.transAxes, clip_on=False, zorder=5, **mark)

@@ -1,7 +1,22 @@
 """Any result as a document: header, answers, a table for each task, notes and messages.
 
-Results that are records (worst pairs, ranks of the best mates, conventions) and the table of
-measures for a paper have their documents here as well.
+:func:`section_of` makes the document that :func:`bioeval.show` prints ::
+
+    Data    simulated: 40 templates of 20 subjects, all against all         facts of the header
+    Scores  distances, accepted if <= threshold
+
+    Verification, single-template: 40 genuine and 1,520 impostor attempts   title of a table
+    an attempt compares two templates                                       details: its rules
+             value  threshold
+      EER   5.00 %       4.51                                               rows
+      FRR at FAR <= 10 % is uncertain with fewer than 25 people             notes of the table
+
+    Choose a threshold to install by be.study_threshold                     notes on all tables
+
+It first chooses the numbers of each task that the view has (:class:`_TaskResults`), then collects
+the messages of the results, makes the tables, and ends with the notes on them. These steps follow
+it here in this order. Before it are the documents of records (worst pairs, ranks of the best mates,
+conventions); :func:`table_of_measures` is the table for a paper.
 """
 
 from __future__ import annotations
@@ -13,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -75,7 +90,7 @@ from bioeval.showing.text import (
 )
 from bioeval.stats.aggregate import aggregate
 
-# [task/]name[=point][@dimension=label,...], as in "verification/single/frr_at_far=0.01@part=test".
+#: [task/]name[=point][@dimension=label,...], as in "verification/single/frr_at_far=0.01@part=test".
 _FORM = re.compile(
     r"(?:(?P<task>[\w/-]+)/)?(?P<name>[\w-]+)\s*(?:=\s*(?P<point>[^@=]+?)\s*)?"
     r"(?:@\s*(?P<places>.+))?"
@@ -101,9 +116,10 @@ class Measure:
         if match is None:
             raise ValueError(text)
         places = {}
-        for place in filter(None, (match["places"] or "").split(",")):
+        for place in (match["places"] or "").split(","):
             dim, _, label = place.partition("=")
-            places[dim.strip()] = label.strip()
+            if place:
+                places[dim.strip()] = label.strip()
         name = match["name"].replace("-", "_")
         point = match["point"] or ""
         if point:
@@ -112,7 +128,7 @@ class Measure:
 
     @property
     def text(self) -> str:
-        return "=".join(filter(None, (self.name, self.point)))
+        return f"{self.name}={self.point}" if self.point else self.name
 
     @property
     def number(self) -> float:
@@ -146,19 +162,19 @@ _HEADINGS = ("score", "row", "column", "try", "probe image", "probe", "gallery i
 
 
 def worst_pairs_section(ds: xr.Dataset, _: Detail) -> Section:
-    listed = {
+    pairs_in_words = {
         "each pair once": "each pair of templates is listed once, in its worse direction",
         "each comparison": "each comparison is listed",
-    }[str(ds.attrs["pairs"])]
+    }
     text = "Row and column are positions in the matrix, from 0; {listed}."
     if "try" in ds:
         text += (
             " Try: the nearest of the attempt, which decided, as a row of the matrix that claims "
             "were made of."
         )
-    places = say(text, listed=listed)
+    note = say(text, listed=pairs_in_words[str(ds.attrs["pairs"])])
     blocks = (
-        Paragraph(places, "note"),
+        Paragraph(note, "note"),
         *(_pairs(ds, comparison) for comparison in _PAIRS),
         Messages(messages_of(ds.attrs)),
     )
@@ -166,22 +182,25 @@ def worst_pairs_section(ds: xr.Dataset, _: Detail) -> Section:
 
 
 def _pairs(ds: xr.Dataset, comparison: str) -> Block:
+    """Return the table of the genuine or of the impostor pairs, in the order of the result."""
     rows: list[list[Text | None]] = []
     for i in (ds["comparison"].values == comparison).nonzero()[0].tolist():
         cells: dict[str, Text | None] = {"score": cell_of(ds, "score", {"pair": i})}
         for place in ("row", "column", "try"):
             cells[place] = Count(ds[place].item(i)) if place in ds else None
         for side in ("probe", "gallery"):
-            values = {name: ds[x].values[i] for name, x in meta_columns(ds, side).items()}
-            meta = {name: value for name, value in values.items() if value != ""}
+            metadata = {name: ds[x].values[i] for name, x in meta_columns(ds, side).items()}
+            metadata = {name: value for name, value in metadata.items() if value != ""}
             # Any column of the metadata may hold the name of an image.
-            picture = Picture({name: str(value) for name, value in meta.items()})
+            names_of_images = {name: str(value) for name, value in metadata.items()}
+            cells[f"{side} image"] = Picture(names_of_images)
             label = Label(ds[f"{side}_label"].values[i])
-            cells[f"{side} image"] = picture
             cells[side] = label
-            if meta:
-                one = "{name:name} {value:name}"
-                texts = [say(one, name=name, value=value) for name, value in meta.items()]
+            if metadata:
+                texts = [
+                    say("{name:name} {value:name}", name=name, value=value)
+                    for name, value in metadata.items()
+                ]
                 cells[side] = say("{label} ({meta})", label=label, meta=Enumeration(texts, ""))
         rows.append([cells[heading] for heading in _HEADINGS])
     if not rows:
@@ -199,7 +218,7 @@ def ranks_section(ds: xr.Dataset, _: Detail) -> Section:
     order = np.argsort(-ds["identification_rank"].values, kind="stable")  # NaN, no rank, is last
     columns: list[Column] = []
     cells_of_columns: list[list[Text]] = []
-    # What names a probe comes before its numbers.
+    # What names a probe comes before its numbers, which have units: False sorts before True.
     for name in ("probe", *sorted(ds.data_vars, key=lambda x: "units" in ds[x].attrs)):
         about = ds[name].attrs
         if not about.get("label"):
@@ -247,8 +266,9 @@ def conventions_section(ds: xr.Dataset, detail: Detail) -> Section:
         tables = [replace(x, title=_TASKS[task]) for x in tables_of(shown, task)]
         task_of_words = "verification" if task == "verification" else "identification"
         blocks.append(Section(task, "", tables, task=task_of_words))
-    for why in dict.fromkeys(filter(None, ds["why_not"].values.tolist())):
-        cards = ", ".join(ds["card"].values[ds["why_not"].values == why])
+    reasons = ds["why_not"].values  # "" for cards that were evaluated
+    for why in dict.fromkeys(reason for reason in reasons.tolist() if reason):
+        cards = ", ".join(ds["card"].values[reasons == why])
         text = say("Not evaluated: {cards:name} ({why:name}).", cards=cards, why=why)
         blocks.append(Paragraph(text, "note"))
     blocks.append(Messages(messages_of(ds.attrs)))
@@ -282,8 +302,13 @@ _HIDDEN_IN_SHORT = ("not-all-ranks", *WITH_ITSELF)
 
 #: Evaluations, comparisons and threshold studies, whose short view has one line for each note.
 _EVALUATED = {
-    *("verification", "open-set", "closed-set", "reid", "gom"),
-    *("comparison", THRESHOLD_STUDY),
+    "verification",
+    "open-set",
+    "closed-set",
+    "reid",
+    "gom",
+    "comparison",
+    THRESHOLD_STUDY,
 }
 
 
@@ -668,6 +693,16 @@ def _way_to_full_view(rows_left_out: int, notes_left_out: int) -> Paragraph:
     return Paragraph(say(f"In full{with_more}: `verbose=True`", more=more), "note")
 
 
+class _TaskTexts(NamedTuple):
+    """The texts around the tables of a task, without those that stand with a task above it."""
+
+    rules: list[Text]  # all of them, in words
+    rules_shown: list[Text]
+    cautions: list[Text]  # on numbers that mislead without them
+    notes: list[Text]  # below the tables
+    left_out: list[Text]  # the rules and the notes that a short view leaves out
+
+
 def _tables_of_tasks(
     tasks: Iterable[_TaskResults], has_several_systems: bool, is_short: bool
 ) -> tuple[list[Section], int]:
@@ -679,66 +714,61 @@ def _tables_of_tasks(
     texts_above: list[Text] = []
     texts_left_out: list[Text] = []
     for task in tasks:
-        section, texts, left_out = _tables_of_task(task, has_several_systems, is_short, texts_above)
-        sections.append(section)
-        texts_above += texts
-        texts_left_out += [text for text in left_out if text not in texts_left_out]
+        title = _title_in_document(task, has_several_systems)
+        if not task.is_defined:
+            sections.append(_section_without_numbers(task, title))
+            continue
+        texts = _texts_of_task(task, is_short, texts_above)
+        sections.append(_tables_of_task(task, title, texts, is_short))
+        texts_above += [*texts.rules, *texts.notes]
+        texts_left_out += [text for text in texts.left_out if text not in texts_left_out]
     return sections, len(texts_left_out)
 
 
-def _tables_of_task(
-    task: _TaskResults, has_several_systems: bool, is_short: bool, texts_above: Sequence[Text]
-) -> tuple[Section, list[Text], list[Text]]:
-    """Return the tables of a task without the rules and notes in `texts_above`.
-
-    In short, there are the rules that are unusual, and a line for each note. Second are the rules
-    and notes that tables below need not repeat, and third those that a short view leaves out.
-    """
-    title = _title_in_document(task, has_several_systems)
-    if not task.is_defined:
-        return _section_without_numbers(task, title), [], []
-
-    # The rules and notes of this view.
+def _texts_of_task(task: _TaskResults, is_short: bool, texts_above: Sequence[Text]) -> _TaskTexts:
     rules = [x for x in task.texts(rules_of) if x not in texts_above]
-    rules_shown = rules
     notes_on_support = task.texts(_support_notes)
     cautions = task.texts(lambda ds: [x for x in messages_of(ds.attrs) if x.code == _CAUTION])
-    texts_left_out: list[Text] = []
-    if is_short:
+    rules_shown = rules
+    left_out: list[Text] = []
+    if is_short:  # the rules that are unusual, and a line for each note
         unusual = task.texts(unusual_rules_of)
         rules_shown = [x for x in rules if x in unusual]
-        texts_left_out = [x for x in (*rules, *notes_on_support) if x not in unusual]
+        left_out = [x for x in (*rules, *notes_on_support) if x not in unusual]
         notes_on_support = task.texts(partial(_short_support_notes, rows=task.rows))
         cautions = [finding_of(x) for x in cautions if isinstance(x, Message)]
-    texts_above = [*texts_above, *rules]
-    all_notes = [*_reasons_of_undefined(task.rows), *notes_on_support]
-    notes = [x for x in all_notes if x not in texts_above]
-    texts = [*rules, *notes]
-    stand_above = any(x in texts_above for x in notes_on_support)
-    if stand_above and not is_short:
-        notes.append("the notes above on people and targets hold for this table, too")
 
+    texts_before_notes = [*texts_above, *rules]
+    all_notes = [*_reasons_of_undefined(task.rows), *notes_on_support]
+    notes = [x for x in all_notes if x not in texts_before_notes]
+    if not is_short and any(x in texts_before_notes for x in notes_on_support):
+        notes.append("the notes above on people and targets hold for this table, too")
+    return _TaskTexts(rules, rules_shown, cautions, notes, left_out)
+
+
+def _tables_of_task(task: _TaskResults, title: Text, texts: _TaskTexts, is_short: bool) -> Section:
+    """Return the tables of a task: the first has the title and the details, the last the notes."""
     # One sample size is part of the title; those of several systems stand below it.
     details = task.texts(lambda dataset: [sample_size(dataset, is_short=is_short)])
     if len(details) == 1:
         title = say("{title}: {size}", title=title, size=details[0])
         details = []
-    plain_rules = [x for x in rules_shown if isinstance(x, str)]
+    plain_rules = [x for x in texts.rules_shown if isinstance(x, str)]
     if plain_rules:
         details.append("; ".join(plain_rules))
-    details += (x for x in rules_shown if not isinstance(x, str))
-    details += cautions
+    details += (x for x in texts.rules_shown if not isinstance(x, str))
+    details += texts.cautions
 
     id = task.nodes[0].task.replace("/", "_")
     tables = list(tables_of(task.rows, id))
     if not tables:
-        blocks = [Paragraph(note, "note") for note in notes]
-        return Section(id, title, blocks, task=task.rates_of), texts, texts_left_out
+        blocks = [Paragraph(note, "note") for note in texts.notes]
+        return Section(id, title, blocks, task=task.rates_of)
     if tables[0].title:
         title = say("{whole}: {table}", whole=title, table=tables[0].title)
     tables[0] = replace(tables[0], title=title, details=details)
-    tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *notes])
-    return Section(id, "", tables, task=task.rates_of), texts, texts_left_out
+    tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *texts.notes])
+    return Section(id, "", tables, task=task.rates_of)
 
 
 def _title_in_document(task: _TaskResults, has_several_systems: bool) -> Text:
@@ -938,9 +968,13 @@ def _notes_on_test_parts(rows: Iterable[Row]) -> Iterator[Text]:
     for row in rows:
         is_rate = row.about.get("units") == "proportion" and row.supported is not False
         is_mean = row.statistic == "mean" and "part" not in row.places
-        if is_rate and is_mean and "part" in row.node.dataset.dims:
-            is_better_if_larger = row.about.get("direction") == "larger"
-            (too_high if is_better_if_larger else too_low).append(row)
+        if not is_rate or not is_mean or "part" not in row.node.dataset.dims:
+            continue
+        # A threshold that is chosen on the data makes rates better than they are.
+        if row.about.get("direction") == "larger":
+            too_high.append(row)
+        else:
+            too_low.append(row)
     end = "with a threshold chosen on the test part itself."
     if too_low:
         yield say(f"{{labels}}: too low, {end}", labels=_labels_of(too_low))
@@ -973,10 +1007,10 @@ def _notes_on_differences(rows: Sequence[Row], is_short: bool) -> Iterator[Text]
 
 
 def _note_on_limits(rows_by_method: Mapping[str, Sequence[Row]], is_short: bool) -> Text:
-    """Return for what limits and p values of differences hold, and what they are corrected for.
-
-    The rows are of one comparison; of several, the last one says what is corrected.
-    """
+    """Return for what limits and p values of differences hold, and what they are corrected for."""
+    # The rows are of one comparison, whose attributes say what is corrected; of several, the last.
+    last_rows = list(rows_by_method.values())[-1]
+    comparison = last_rows[0].node.dataset.attrs
     methods: list[Text] = []
     for method, rows in rows_by_method.items():
         attrs = rows[0].node.dataset.attrs
@@ -985,9 +1019,9 @@ def _note_on_limits(rows_by_method: Mapping[str, Sequence[Row]], is_short: bool)
             drawn = f"; {attrs['replicates']:,} replicates, seed {attrs['seed']}"
         values = {"method": method_in_words(method), "labels": _labels_of(rows), "drawn": drawn}
         methods.append(say("by {method} ({labels}{drawn})", **values))
-    has_more_pairs = int(attrs.get("systems_compared", 2)) > 2
+    has_more_pairs = int(comparison.get("systems_compared", 2)) > 2
     pairs = " and all pairs of systems together" if has_more_pairs else ""
-    is_corrected = attrs["adjust"] == "holm"
+    is_corrected = comparison["adjust"] == "holm"
     correction = "; conclusions are corrected" if is_corrected else ", not corrected"
     end = "." if is_short else "; Student's test, with standard errors {methods}."
     text = (
