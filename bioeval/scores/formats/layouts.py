@@ -1,7 +1,13 @@
 """The layout of a list of comparisons: the role of each column.
 
 A first line with names of columns decides; without one, a preset, or numbers of columns. A class
-and a score in two columns, and scores alone, need neither.
+and a score in two columns, and scores alone, need neither. So the list ::
+
+    model,probe,camera,similarity
+    anna_1,anna_2,3,0.91
+
+has the layout ``templates=(0, 1)``, ``roles={"template_a": 0, "template_b": 1, "score": 3}``. Below
+are lists of trials, which have classes and no scores, and how scores find their trials.
 """
 
 from __future__ import annotations
@@ -667,9 +673,11 @@ def refuse_impostor_flags(path: Path, *names: str) -> None:
 def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
     """Return which rows are genuine, by a column of words; all for impostors must mean the same."""
     is_genuine = np.array([TRUTH.get(truth_word(x), -1) for x in column.values], dtype=np.int8)
-    for code in np.flatnonzero(is_genuine < 0)[:1]:
-        row = int(np.argmax(column.codes == code))
+    is_unknown = is_genuine < 0
+    if is_unknown.any():
+        code = int(np.argmax(is_unknown))
         cell = column.values[code]
+        row = int(np.argmax(column.codes == code))
         raise DataError(
             f"{table.place_of(row)}: {name} is {received(cell)}; expected one of 1, true, yes, "
             "genuine, target, match, 0, false, no, impostor, nontarget, nonmatch: with pandas, "
@@ -677,6 +685,7 @@ def truth_of(column: Words, table: Columns, name: str) -> np.ndarray:
             "pairs, and load the table"
         )
     spelled = {*map(truth_word, column.values)}
+    # Words such as "impostor" say what they are; of 1, 0, yes and no, the name of the column does.
     words = {x for x in TRUTH if x.isalpha()} - {"true", "false", "t", "f", "yes", "no", "y", "n"}
     if words.isdisjoint(spelled):
         refuse_impostor_flags(table.path, name)
@@ -715,10 +724,11 @@ def read_comparisons(path: Path, arguments: Arguments) -> Comparisons:
         arguments.take("format")
         return read_lfw(path)
     head = head_of(path)
+    columns: dict[str, Any] = dict.fromkeys(arguments.ignored)
     chosen = arguments.peek("columns.genuine")
-    columns = dict.fromkeys(arguments.ignored) | ({"genuine": chosen} if chosen else {})
-    of_trials = Arguments({"columns": columns})
-    layout = layout_of(head, arguments, of_trials)
+    if chosen is not None:
+        columns["genuine"] = chosen
+    layout = layout_of(head, arguments, of_trials=Arguments({"columns": columns}))
     if layout.may_have_metadata:
         arguments.take("columns.genuine")
         if layout.get("genuine") is None and head.width > 2:
@@ -731,11 +741,11 @@ def read_comparisons(path: Path, arguments: Arguments) -> Comparisons:
     names = [*layout.templates]
     if layout.may_have_metadata:
         names = [i for i in range(head.width) if i not in (classes, layout.get("score"))]
-    words = [i for i in (*names, classes) if i is not None]
+    words = names if classes is None else [*names, classes]
     table = head.read(words, [], names=layout.names, header=layout.skips_line)
-    genuine = (
-        None if classes is None else truth_of(table.words[classes], table, layout.names[classes])
-    )
+    genuine = None
+    if classes is not None:
+        genuine = truth_of(table.words[classes], table, layout.names[classes])
     return Comparisons(table, layout, genuine)
 
 
@@ -809,17 +819,17 @@ def look_up(
         )
     if len(listed.names) != 2:
         raise fault(listed.path, "expected two templates on each line, and 1 or 0")
-    columns = [listed.table.words[i] for i in listed.names]
-    enrolled, probe = (
-        places(as_names(column.values), template_names)[column.codes] for column in columns
-    )
+    first, second = (listed.table.words[i] for i in listed.names)
+    enrolled = places(as_names(first.values), template_names)[first.codes]
+    probe = places(as_names(second.values), template_names)[second.codes]
     is_found = (enrolled >= 0) & (probe >= 0)
     if not is_found.all() and not (skip and is_found.any()):
         row = int(np.argmin(is_found))
-        name = columns[int(enrolled[row] >= 0)].objects()[row]
+        column = first if enrolled[row] < 0 else second
         raise DataError(
-            f"{listed.table.place_of(row)}: the template {name!r} is not among the {len(names):,}, "
-            f"as of {int((~is_found).sum()):,} of {len(is_found):,} pairs one is not; {_SKIP}"
+            f"{listed.table.place_of(row)}: the template {column.objects()[row]!r} is not among "
+            f"the {len(names):,}, as of {int((~is_found).sum()):,} of {len(is_found):,} pairs one "
+            f"is not; {_SKIP}"
         )
     return enrolled[is_found], probe[is_found], is_found
 
@@ -855,75 +865,60 @@ def join(
     """
     import pandas as pd
 
-    genuine = listed.genuine
-    # The columns of the trials with the names of the scores: those with most of the first names.
-    chosen = list[int]()
-    for score_column in layout.templates:
-        column = table.words[score_column]
-        sample = {column.values[code] for code in column.codes[:_SAMPLED_LINES]}
-        common = {
-            i: len(sample.intersection(listed.table.words[i].values))
-            for i in listed.names
-            if i not in chosen
-        }
-        best = max(common, key=lambda i: common[i], default=None)
-        if best is None or not common[best]:
-            raise fault(
-                listed.path,
-                f"has none of the names that {table.path.name} scores, such as "
-                f"{column.values[0]!r}",
-                "expected trials of the same files, with the same spelling of names",
-            )
-        chosen.append(best)
-    trial_columns = tuple(chosen)
-    enrolled_first = listed.layout.templates or listed.layout.subjects
-    same_columns = sorted(enrolled_first) == sorted(trial_columns)
-    trial_columns = enrolled_first if same_columns else tuple(sorted(trial_columns))
+    trial_columns = _columns_of_trials(table, layout, listed)
+
     # The names of both files have common numbers, and a pair of names is a number, too.
     names: list[str] = []
-    numbers = []
-    score_columns = [table.words[i] for i in layout.templates]
-    for column in (*score_columns, *(listed.table.words[i] for i in trial_columns)):
+
+    def numbered(column: Words) -> np.ndarray:
+        nonlocal names
         names, number_of_value = united(names, column.values)
-        numbers.append(number_of_value[column.codes])
-    score_names, trial_names = numbers[: len(score_columns)], numbers[len(score_columns) :]
-    unordered = unordered and len(score_names) == 2
+        return number_of_value[column.codes]
+
+    score_names = [numbered(table.words[i]) for i in layout.templates]  # (rows,) each
+    trial_names = [numbered(listed.table.words[i]) for i in trial_columns]  # (lines,) each
+    has_two_names = len(score_names) == 2
+    unordered = unordered and has_two_names
 
     def keys(names_of_sides: list[np.ndarray], unordered: bool = False) -> pd.Index:
+        if len(names_of_sides) == 1:
+            return pd.Index(names_of_sides[0])
+        first, second = names_of_sides
         if unordered:
-            names_of_sides = [np.minimum(*names_of_sides), np.maximum(*names_of_sides)]
-        first, *second = names_of_sides
-        return pd.Index(first * len(names) + second[0] if second else first)
+            first, second = np.minimum(first, second), np.maximum(first, second)
+        return pd.Index(first * len(names) + second)
 
     key_of_score = keys(score_names, unordered)
     if not layout.names_templates:
         is_repeated = key_of_score.duplicated()
         refuse_rows(is_repeated, table, "is listed before", "list each pair once")
 
-    # The line of the trial of each score, -1 without a trial; lines of one pair are one trial. A
-    # score without a trial in its order of names takes the trial of the other order; where
-    # impostor pairs are listed, too, only if no score has the order of the trial.
+    # Lines of one pair are one trial, whose line is the first of them. `trial` numbers the trials
+    # of scores, -1 without a trial. A score without a trial in its order of names takes the trial
+    # of the other order; where impostor pairs are listed, too, only if no score has the order of
+    # the trial.
     key_of_line = keys(trial_names, unordered)
     first_line = np.flatnonzero(~key_of_line.duplicated())
     distinct = key_of_line[first_line]
     trial = places(key_of_score, distinct)
-    if len(score_names) > 1 and not unordered:
+    if has_two_names and not unordered:
         trial_if_exchanged = places(keys(score_names[::-1]), distinct)
-        if genuine is not None:
+        if listed.genuine is not None:
             has_own_score = distinct.isin(key_of_score)
             trial_if_exchanged[has_own_score[trial_if_exchanged]] = -1
         trial = np.where(trial < 0, trial_if_exchanged, trial)
     line_of_score = np.where(trial < 0, -1, first_line[trial])
     has_trial = line_of_score >= 0
-    # Whether the names are in another order than in the trial.
+    # Whether the names are in another order than in the trial, of scores with a trial.
     exchanged = score_names[0] != trial_names[0][line_of_score]
     if unordered:  # a score has the order of its own names if both orders are listed
         exchanged &= ~keys(score_names).isin(keys(trial_names))
 
     notes = []
-    if repeated := len(key_of_line) - len(first_line):
+    repeated = len(key_of_line) - len(first_line)
+    if repeated:
         notes.append(Message("repeated-pairs", pairs=repeated, how="", option=""))
-    if genuine is None:
+    if listed.genuine is None:
         # A score without a trial is of an impostor pair. Impostor pairs are not listed; they have
         # the order of names of most genuine pairs.
         most_are_exchanged = 2 * exchanged[has_trial].sum() > has_trial.sum()
@@ -931,6 +926,8 @@ def join(
         file = listed.path.name
         note = Message("only-genuine-pairs-listed", pairs=len(first_line), file=file)
         return ScoredPairs(slice(None), has_trial, exchanged, [note, *notes])
+
+    genuine = listed.genuine
     if repeated:
         first_class = genuine[first_line][places(key_of_line, distinct)]
         wrong = "gives a pair another class than a line before"
@@ -938,17 +935,50 @@ def join(
     is_unscored = np.zeros(len(key_of_line), dtype=bool)
     is_unscored[first_line] = True
     is_unscored[line_of_score[has_trial]] = False
-    for is_lone, table_of_lines, have in (
-        (~has_trial, table, "no trial"),
-        (is_unscored, listed.table, "no score"),
-    ):
-        if not skip or is_lone.all():
-            refuse_rows(is_lone, table_of_lines, f"has {have}", _SKIP)
-        if is_lone.any():
-            lines, file = int(is_lone.sum()), table_of_lines.path.name
-            notes.append(Message("lines-left-out", lines=lines, file=file, have=have))
+    notes += _remarks_on_lone_lines(~has_trial, table, "no trial", skip)
+    notes += _remarks_on_lone_lines(is_unscored, listed.table, "no score", skip)
     rows = np.flatnonzero(has_trial)
     return ScoredPairs(rows, genuine[line_of_score[rows]], exchanged[rows], notes)
+
+
+def _columns_of_trials(table: Columns, layout: Layout, listed: Comparisons) -> tuple[int, ...]:
+    """Return the columns of the trials with the names of the scores, the enrolled one first.
+
+    They are those with most of the first names of the scores.
+    """
+    chosen = list[int]()
+    for score_column in layout.templates:
+        column = table.words[score_column]
+        sample = {column.values[code] for code in column.codes[:_SAMPLED_LINES]}
+        common_count = {
+            i: len(sample.intersection(listed.table.words[i].values))
+            for i in listed.names
+            if i not in chosen
+        }
+        best = max(common_count, key=lambda i: common_count[i], default=None)
+        if best is None or not common_count[best]:
+            raise fault(
+                listed.path,
+                f"has none of the names that {table.path.name} scores, such as "
+                f"{column.values[0]!r}",
+                "expected trials of the same files, with the same spelling of names",
+            )
+        chosen.append(best)
+    # The trials decide which name is enrolled: by titles, else the first one is.
+    by_title = listed.layout.templates or listed.layout.subjects
+    return by_title if sorted(by_title) == sorted(chosen) else tuple(sorted(chosen))
+
+
+def _remarks_on_lone_lines(
+    is_lone: np.ndarray, table: Columns, have: str, skip: bool
+) -> list[Message]:
+    """Return a remark on lines without a partner; raise unless they are to be skipped."""
+    if not skip or is_lone.all():
+        refuse_rows(is_lone, table, f"has {have}", _SKIP)
+    if not is_lone.any():
+        return []
+    lines = int(is_lone.sum())
+    return [Message("lines-left-out", lines=lines, file=table.path.name, have=have)]
 
 
 # ------------------------------------------------------------------------- scores in order
