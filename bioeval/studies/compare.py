@@ -10,6 +10,10 @@ The definition::
             difference[i, j] = columns[i, 0] - columns[j, 0]
             # Student's test of the jackknife of columns[i] - columns[j], adjusted for the pairs
 
+In this file: :func:`compare`; the measures that are asked for (:class:`WantedMeasures`); the
+measures of one system (:func:`by_attempts`, of re-identification :func:`by_queries`); the result
+(:class:`ComparedMeasure`, :func:`comparison_dataset`); and results over folds.
+
 ``columns`` are ``(1 + people,)`` of a system, or ``(1 + groups,)`` where groups of people are left
 out; statistics of a measure are ``(systems,)`` or ``(systems, systems)``. For measures at
 thresholds that are chosen on the data, the value in each replicate is kept as well; replicates draw
@@ -434,16 +438,35 @@ def compare(
     )
     with rows_reported():
         scores, systems = _measure_all(by_name, wanted, search, method, rules, protocol)
+    compared = _compared_measures(systems, method)
+    attrs = _attrs_of_comparison(scores, systems, compared, wanted, method, adjust)
 
-    # The measures that are defined for all systems, and their differences. NaN, of a measure
-    # without a label, is equal to itself as text.
-    by_key = [
-        {(x.scalar.name, repr(float(x.label))): x for x in system.measures}
-        for system in systems.values()
-    ]
+    messages = wanted.notes() + _messages_on_differing_data(systems)
+    first = next(iter(systems.values()))
+    messages += method.few_people(first.people)
+    defined = {x.name for x in compared}
+    undefined = dict.fromkeys(x.name for x in wanted.chosen if x.name not in defined)
+    if undefined and measures is not None:
+        messages.append(Message("measures-not-defined", measures=list(undefined)))
+    messages += joined_messages({name: x.messages for name, x in systems.items()})
+    comparison = comparison_dataset(list(systems), compared, attrs, messages)
+    if measures is not None or far_targets is not None:
+        note_asked_targets(comparison)
+    return comparison
+
+
+def _compared_measures(
+    systems: Mapping[str, MeasuredSystem], method: IntervalMethod
+) -> list[ComparedMeasure]:
+    """Return the measures that are defined for all systems, with their differences."""
+    # By name and label, as text: NaN, the label of a measure without one, is not equal to itself.
+    by_key: dict[tuple[str, str], list[SystemMeasure]] = {}
+    for system in systems.values():
+        of_system = {(x.scalar.name, repr(float(x.label))): x for x in system.measures}
+        for key, measure in of_system.items():
+            by_key.setdefault(key, []).append(measure)
     compared = []
-    for key in by_key[0]:
-        of_systems = [x[key] for x in by_key if key in x]
+    for of_systems in by_key.values():
         if len(of_systems) == len(systems):
             people = discordant([x.own for x in of_systems], [x.shared for x in of_systems])
             compared.append(
@@ -454,7 +477,18 @@ def compare(
             "none of the measures is defined for all systems: lists that end before the last "
             "match have no mAP, and pairs no identification"
         )
+    return compared
 
+
+def _attrs_of_comparison(
+    scores: Scores,
+    systems: Mapping[str, MeasuredSystem],
+    compared: Sequence[ComparedMeasure],
+    wanted: WantedMeasures,
+    method: IntervalMethod,
+    adjust: Adjustment,
+) -> dict[str, Any]:
+    """Return attributes on the data, which `scores` of one system have, and on the options."""
     codes = scores.codes
     first = next(iter(systems.values()))
     attrs: dict[str, Any] = {"layout": scores.layout, "exclude": ", ".join(left_out(scores))}
@@ -470,44 +504,36 @@ def compare(
     attrs |= method.attrs()
     if any(x.method == BOOTSTRAP for x in compared):
         attrs |= {"replicates": method.replicates, "seed": str(method.seed.entropy)}
-    attrs |= {
-        "adjust": adjust,
-        "systems_compared": len(systems),
-        "least_discordant": least_discordant(method.confidence),
-    }
-    texts = (
-        ", ".join(f"{name} {x:.12g}" for name, x in zip(systems, thresholds, strict=True))
-        for thresholds in dict.fromkeys(x.thresholds for x in wanted.chosen if x.thresholds)
-    )
-    if words := "; ".join(texts):
-        attrs["thresholds_of_systems"] = words
+    attrs["adjust"] = adjust
+    attrs["systems_compared"] = len(systems)
+    attrs["least_discordant"] = least_discordant(method.confidence)
+    # Thresholds of the systems, in words: "old 0.4, new 7.2".
+    texts = []
+    for thresholds in dict.fromkeys(x.thresholds for x in wanted.chosen if x.thresholds):
+        by_system = zip(systems, thresholds, strict=True)
+        texts.append(", ".join(f"{name} {threshold:.12g}" for name, threshold in by_system))
+    if texts:
+        attrs["thresholds_of_systems"] = "; ".join(texts)
+    return attrs
 
-    # The messages on attempts, templates and measures that not all systems have.
-    messages = wanted.notes()
-    differing: dict[tuple[int, ...], list[str]] = {}
-    left_out_by: dict[str, dict[str, int]] = {}
+
+def _messages_on_differing_data(systems: Mapping[str, MeasuredSystem]) -> list[Message]:
+    """Return messages on attempts and templates that not all systems have."""
+    name_of_first, first = next(iter(systems.items()))
+    systems_by_attempts: dict[tuple[int, ...], list[str]] = {}
+    left_out_by: dict[str, dict[str, int]] = {}  # by what is left out, and by system
     for name, system in systems.items():
         if system.attempts != first.attempts:
-            differing.setdefault(system.attempts, []).append(name)
+            systems_by_attempts.setdefault(system.attempts, []).append(name)
         for what, number in system.left_out.items():
             left_out_by.setdefault(what, {})[name] = number
-    for attempts, names in differing.items():
+    messages = []
+    for attempts, names in systems_by_attempts.items():
         about = {"attempts": list(attempts), "attempts_of_first": list(first.attempts)}
-        messages.append(
-            Message("attempts-of-systems", systems=names, first=next(iter(systems)), **about)
-        )
+        messages.append(Message("attempts-of-systems", systems=names, first=name_of_first, **about))
     for what, numbers in left_out_by.items():
         messages.append(Message("not-in-common", what=what, left_out=numbers))
-    messages += method.few_people(first.people)
-    defined = {x.name for x in compared}
-    undefined = dict.fromkeys(x.name for x in wanted.chosen if x.name not in defined)
-    if undefined and measures is not None:
-        messages.append(Message("measures-not-defined", measures=list(undefined)))
-    messages += joined_messages({name: x.messages for name, x in systems.items()})
-    comparison = comparison_dataset(list(systems), compared, attrs, messages)
-    if measures is not None or far_targets is not None:
-        note_asked_targets(comparison)
-    return comparison
+    return messages
 
 
 def _refuse_unused(search: OpenSet, where: str, remedy: str, **targets: bool) -> None:
@@ -581,39 +607,36 @@ def _measure_all(
     `rules` are of re-identification, or None. Each pass leaves fewer templates in common: if a
     system lacks some of those that earlier systems were measured on, all are read again.
     """
-    at_one_threshold = any(wanted.numbers(name) for name in AT_THRESHOLD)
     first = next(iter(systems))
-    reference: Scores | None = None
+    reference: Scores | None = None  # the scores of a system on the templates in common so far
     is_complete = False
     while not is_complete:
         is_complete = True
         measured: dict[str, MeasuredSystem] = {}
         for place, (name, system) in enumerate(systems.items()):
             try:
-                scores = system() if callable(system) and not isinstance(system, Scores) else system
-                if not isinstance(scores, Scores):
-                    raise DataError(
-                        f"the system is {received(scores)}; expected bioeval.Scores, or a function "
-                        "that reads them"
-                    )
-                fingerprint, left_out_here = scores.fingerprint, dict[str, int]()
+                scores = _read_system(system)
+                fingerprint = scores.fingerprint
                 if rules is not None:
                     scores = with_exclusions(scores, protocol)
                 require_people(scores, "comparing systems")
                 common = scores
                 messages: list[Message] = []
+                left_out_here: dict[str, int] = {}
                 if reference is not None:
-                    if at_one_threshold:
+                    if any(wanted.numbers(at_threshold) for at_threshold in AT_THRESHOLD):
                         require_one_scale(reference, scores, "a threshold", (first, name))
                     common, scores, notes = _aligned(reference, first, name, scores, rules)
                     is_complete &= common is reference
                     for message in notes:
                         if message.code != "not-in-common":
                             messages.append(message)
-                        elif number := message.arguments["left_out"][name]:
+                            continue
+                        number = message.arguments["left_out"][name]
+                        if number:
                             left_out_here[message.arguments["what"]] = number
                 reference = common
-                if not is_complete:
+                if not is_complete:  # what is measured now would be measured again
                     continue
                 messages += Provenance.from_scores(scores).notes
                 with rows_reported(to=reporter()):
@@ -634,6 +657,16 @@ def _measure_all(
                 raise error.preceded_by(f"{name}: ") from error
     assert reference is not None
     return reference, measured
+
+
+def _read_system(system: System) -> Scores:
+    scores = system() if callable(system) and not isinstance(system, Scores) else system
+    if not isinstance(scores, Scores):
+        raise DataError(
+            f"the system is {received(scores)}; expected bioeval.Scores, or a function "
+            "that reads them"
+        )
+    return scores
 
 
 def _aligned(
@@ -844,6 +877,15 @@ class WantedMeasures:
 # The measures of one system: verification, identification and functions of scores.
 
 
+class AtThreshold(NamedTuple):
+    """A rate at a threshold that is given."""
+
+    name: str  # in AT_THRESHOLD or AT_THRESHOLDS
+    threshold: float
+    #: Empty for a threshold of each system, which is no place at which systems are compared.
+    places: Mapping[str, float]
+
+
 def by_attempts(
     scores: Scores,
     wanted: WantedMeasures,
@@ -851,35 +893,17 @@ def by_attempts(
     interval: IntervalMethod,
     place: int,
 ) -> MeasuredSystem:
+    """Measure a system, whose place among the systems is `place`."""
     require_all_scores(scores)
-    verifying = searching = None
-    names = (*(x.name for x in curve_measures()), *AT_THRESHOLD, *AT_THRESHOLDS)
-    # The rates at given thresholds: name, threshold, place. A threshold of each system is no place,
-    # at which systems would be compared.
-    at_thresholds = [(x, y, {"threshold": y}) for x in AT_THRESHOLD for y in wanted.numbers(x)]
-    at_thresholds += [(x.name, x.thresholds[place], {}) for x in wanted.chosen if x.thresholds]
-    if scores.kind != "order" and wanted.asks(*names):
-        priors = sorted(set(wanted.numbers("min_dcf")))
-        points = PointsWanted(
-            wanted.far_targets,
-            np.array([(prior, 1, 1) for prior in priors]).reshape(-1, 3),
-            True,
-            frr_targets=wanted.frr_targets,
-            optima=best_values(),
-        )
-        thresholds = np.unique([threshold for _, threshold, _ in at_thresholds])
-        verifying = Verified(
-            scores, wanted=points, thresholds=thresholds if len(thresholds) else None
-        )
-    remedy = f"or compare a measure of identification, such as {IDENTIFICATION[0]}"
-    if scores.layout == "pairs" or scores.claims:
-        data = "pairs" if scores.layout == "pairs" else "claims"
-        remedy = "or give a matrix"
-        _refuse_unused(search, f"on {data}, which have no identification", remedy)
-    elif wanted.asks(*IDENTIFICATION):
-        searching = Searching(scores, search)
-    else:
-        _refuse_unused(search, "on these measures, of which none is of identification", remedy)
+    at_thresholds: list[AtThreshold] = []
+    for name in AT_THRESHOLD:
+        for threshold in wanted.numbers(name):
+            at_thresholds.append(AtThreshold(name, threshold, {"threshold": threshold}))
+    for x in wanted.chosen:
+        if x.thresholds:
+            at_thresholds.append(AtThreshold(x.name, x.thresholds[place], {}))
+    verifying = _verification_to_count(scores, wanted, at_thresholds)
+    searching = _searching_to_count(scores, wanted, search)
     functions = [x.function for x in wanted.chosen if x.function is not None]
     if not (verifying or searching or functions):
         raise ProtocolError(
@@ -920,28 +944,7 @@ def by_attempts(
         everyone = codes.people(codes.probe, codes.gallery)
         groups, details["jackknifed"] = groups_left_out(len(everyone), _GROUPS_OF_FUNCTIONS)
         for function in functions:
-            # A function of the scores, and its values without each of the groups of people.
-            columns = np.empty(1 + groups)
-            columns[0] = function.value_of(scores)
-            for g in range(groups):
-                group = everyone[g::groups]
-                probe_stays = ~np.isin(codes.probe, group)
-                gallery_stays = ~np.isin(codes.gallery, group)
-                if scores.layout == "pairs":
-                    remaining = scores.select(np.flatnonzero(probe_stays & gallery_stays))
-                else:
-                    remaining = scores.select(
-                        np.flatnonzero(probe_stays), np.flatnonzero(gallery_stays)
-                    )
-                columns[1 + g] = function.value_of(remaining)
-            measures.append(
-                SystemMeasure(
-                    scalar=function.scalar,
-                    columns=columns,
-                    limits=limits_without(function.scalar, columns, groups, interval),
-                    own=columns[1:] - columns[0],
-                )
-            )
+            measures.append(_measured_function(function, scores, everyone, groups, interval))
     measures = wanted.in_order(measures)
     if any(x.scalar.name in IDENTIFICATION for x in measures):
         messages += scores.completeness.messages()
@@ -949,11 +952,73 @@ def by_attempts(
     return MeasuredSystem(measures, people, tuple(attempts), details, messages)
 
 
+def _verification_to_count(
+    scores: Scores, wanted: WantedMeasures, at_thresholds: Sequence[AtThreshold]
+) -> Verified | None:
+    """Return what a pass over the scores counts for verification; None if it is not compared."""
+    names = (*(x.name for x in curve_measures()), *AT_THRESHOLD, *AT_THRESHOLDS)
+    if scores.kind == "order" or not wanted.asks(*names):
+        return None
+    priors = sorted(set(wanted.numbers("min_dcf")))
+    points = PointsWanted(
+        wanted.far_targets,
+        np.array([(prior, 1, 1) for prior in priors]).reshape(-1, 3),
+        True,
+        frr_targets=wanted.frr_targets,
+        optima=best_values(),
+    )
+    thresholds = np.unique([x.threshold for x in at_thresholds])
+    return Verified(scores, wanted=points, thresholds=thresholds if len(thresholds) else None)
+
+
+def _searching_to_count(
+    scores: Scores, wanted: WantedMeasures, search: OpenSet
+) -> Searching | None:
+    """Return what a pass over the scores counts for identification; None if it is not compared.
+
+    Options of identification then have no effect, and are refused.
+    """
+    if scores.layout == "pairs" or scores.claims:
+        data = "pairs" if scores.layout == "pairs" else "claims"
+        remedy = "or give a matrix"
+        _refuse_unused(search, f"on {data}, which have no identification", remedy)
+        return None
+    if not wanted.asks(*IDENTIFICATION):
+        remedy = f"or compare a measure of identification, such as {IDENTIFICATION[0]}"
+        _refuse_unused(search, "on these measures, of which none is of identification", remedy)
+        return None
+    return Searching(scores, search)
+
+
+def _measured_function(
+    function: Measure, scores: Scores, everyone: np.ndarray, groups: int, interval: IntervalMethod
+) -> SystemMeasure:
+    """Return a function of the scores, also without each of the groups of `everyone`."""
+    codes = scores.codes
+    columns = np.empty(1 + groups)
+    columns[0] = function.value_of(scores)
+    for g in range(groups):
+        group = everyone[g::groups]
+        probe_stays = ~np.isin(codes.probe, group)
+        gallery_stays = ~np.isin(codes.gallery, group)
+        if scores.layout == "pairs":
+            remaining = scores.select(np.flatnonzero(probe_stays & gallery_stays))
+        else:
+            remaining = scores.select(np.flatnonzero(probe_stays), np.flatnonzero(gallery_stays))
+        columns[1 + g] = function.value_of(remaining)
+    return SystemMeasure(
+        scalar=function.scalar,
+        columns=columns,
+        limits=limits_without(function.scalar, columns, groups, interval),
+        own=columns[1:] - columns[0],
+    )
+
+
 def _measured_verification(
     verified: Verified,
     wanted: WantedMeasures,
     interval: IntervalMethod,
-    at_thresholds: Sequence[tuple[str, float, Mapping[str, float]]],
+    at_thresholds: Sequence[AtThreshold],
 ) -> tuple[list[SystemMeasure], list[Message]]:
     """Return the measures of verification, and messages on them.
 
@@ -968,11 +1033,11 @@ def _measured_verification(
     compared = verified.compared
     people = None if compared is None else compared.number
     messages: list[Message] = []
-    if impostor and wanted.asks("frr_at_far"):
-        messages += support_messages(
-            wanted.far_targets, impostor, symmetric, "frr at far", compared
-        )
     if impostor:
+        if wanted.asks("frr_at_far"):
+            messages += support_messages(
+                wanted.far_targets, impostor, symmetric, "frr at far", compared
+            )
         messages += support_messages(wanted.frr_targets, genuine, symmetric, "far at frr", people)
     trials = {
         "frr": independent_trials(genuine, people),
@@ -995,14 +1060,17 @@ def _measured_verification(
             drawn = np.atleast_2d(counted.replicates.values[measure.name])
         low, high = map(np.atleast_1d, limits[measure.name])
         dim = {"far": "far_target", "frr": "frr_target", "prior": "cost"}.get(measure.of_target)
+        # A rate is of genuine or of impostor attempts, and other measures are of both.
+        of_genuine = "genuine" in measure.rate_of or not measure.rate_of
+        of_impostor = "impostor" in measure.rate_of or not measure.rate_of
         for i, target in enumerate(measure.numbers(points)):
             # By person, the false rejects and false accepts at the threshold of this target; a
             # measure without a threshold has placements of genuine attempts.
             if measure.threshold:
                 thresholds = measure.own_thresholds(points)
                 rejects, accepts = counted.errors_of_each(float(thresholds[i]))
-                own = rejects if "genuine" in measure.rate_of or not measure.rate_of else NONE
-                shared = accepts if "impostor" in measure.rate_of or not measure.rate_of else NONE
+                own = rejects if of_genuine else NONE
+                shared = accepts if of_impostor else NONE
             else:
                 own, shared = counted.placements_of_each(), NONE
             measures.append(
@@ -1020,12 +1088,13 @@ def _measured_verification(
 
     # Rates at thresholds that are given.
     for name, threshold, places in at_thresholds:
-        is_frr = name.startswith("frr")
         distance = float(to_internal(np.array([threshold]), verified.scores.kind)[0])
         far, frr = counted.at_threshold(distance)
         rejects, accepts = counted.errors_of_each(distance)
-        columns = frr if is_frr else far
-        curve = counted.curve.frr if is_frr else counted.curve.far
+        if name.startswith("frr"):
+            columns, curve, own, shared = frr, counted.curve.frr, rejects, NONE
+        else:
+            columns, curve, own, shared = far, counted.curve.far, NONE, accepts
         low, high = curve.limits_at(columns[0])
         following = following_scores(verified.scores, [threshold])
         messages += beyond_scores(threshold, float(far[0]), float(frr[0]), *following)
@@ -1035,8 +1104,8 @@ def _measured_verification(
                 columns=columns,
                 limits=(float(low), float(high)),
                 places=places,
-                own=rejects if is_frr else NONE,
-                shared=NONE if is_frr else accepts,
+                own=own,
+                shared=shared,
             )
         )
     return measures, messages
