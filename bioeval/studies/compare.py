@@ -1460,87 +1460,120 @@ def comparison_dataset(
                 labels_of_dim.append(label)
 
     # The variables: first the values of all measures, then each statistic.
-    own: dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, Any]]] = {}
+    variables: dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, Any]]] = {}
     for statistic, (name, of_name) in itertools.product(("", *STATISTICS), by_name.items()):
         first, statistics = of_name[0]
         # Only a target may have too few people or attempts.
         if statistic not in statistics or (statistic == "supported" and not first.places):
             continue
-        # At labels at which the measure was not requested: NaN, or an empty text.
-        dims = tuple(first.places)
-        arrays = [x[statistic] for _, x in of_name]
-        labels_shape = tuple(len(labels[dim]) for dim in dims)
-        dtype = arrays[0].dtype
-        is_complete = len(arrays) == np.prod(labels_shape)
-        if dtype.kind == "i" and not is_complete:
-            dtype = np.dtype(np.float64)
-        values = np.empty((*arrays[0].shape, *labels_shape), dtype=dtype)
-        if not is_complete:
-            values[:] = "" if dtype.kind == "O" else np.nan
-        for at_labels, (measure, _) in zip(arrays, of_name, strict=True):
-            index: list[Any] = [labels[dim].index(label) for dim, label in measure.places.items()]
-            values[(..., *index)] = at_labels
-
-        about = first.scalar
-        limits_for = {"interval_for": first.population}
-        if not statistic:
-            about = replace(about, dims=(), threshold="", shown="", detail="")
-            variable_attrs = {**about.attrs_among(()), **limits_for}
-        else:
-            of_statistic = STATISTICS[statistic]
-            if statistic in _IN_UNIT_OF_MEASURE:
-                of_statistic = replace(of_statistic, units=about.units, decimals=about.decimals)
-            shown = _SHOWN_OF_TWO if len(systems) == 2 else _SHOWN_OF_MORE
-            of_statistic = replace(
-                of_statistic,
-                label=about.label if statistic in shown else "",
-                measure=name,
-                statistic=statistic,
-            )
-            variable_attrs = of_statistic.attrs
-            if statistic == "difference":
-                variable_attrs = {**variable_attrs, "interval_method": first.method, **limits_for}
-        # Tables show the p-values that the conclusions are based on.
-        if is_adjusted and statistic == "p_value":
-            variable_attrs["detail"] = "verbose"
-        if is_adjusted and statistic == "p_adjusted":
-            del variable_attrs["detail"]
-        all_dims = (*[*SYSTEMS][: arrays[0].ndim], *dims)
-        own[f"{name}_{statistic}" if statistic else name] = all_dims, values, variable_attrs
+        arrays = [statistics_at_label[statistic] for _, statistics_at_label in of_name]
+        places = [measure.places for measure, _ in of_name]
+        dims = (*[*SYSTEMS][: arrays[0].ndim], *first.places)
+        variables[f"{name}_{statistic}" if statistic else name] = (
+            dims,
+            _over_labels(arrays, places, labels),
+            _attrs_of_statistic(statistic, first, len(systems), is_adjusted),
+        )
 
     coordinates = {name: np.array(systems, dtype=object) for name in SYSTEMS}
     coordinates |= {dim: np.array(labels_of_dim) for dim, labels_of_dim in labels.items()}
     if "cost" in labels:
-        own["cost_prior"] = ("cost",), coordinates["cost"], COORDINATES["cost_prior"].attrs
-    result = {"result_type": "comparison", "task": "comparison of systems"}
-    described = {**result, **attrs, **message_attrs(messages)}
-    ds = dataset(own, SYSTEMS, coordinates, described, first=())
+        variables["cost_prior"] = ("cost",), coordinates["cost"], COORDINATES["cost_prior"].attrs
+    all_attrs = {
+        "result_type": "comparison",
+        "task": "comparison of systems",
+        **attrs,
+        **message_attrs(messages),
+    }
+    ds = dataset(variables, SYSTEMS, coordinates, all_attrs, first=())
+    outcomes = [
+        (_outcome(statistics, systems, attrs), measure)
+        for of_name in by_name.values()
+        for measure, statistics in of_name
+    ]
+    return ds.assign_attrs(message_attrs(_answers(outcomes, messages), ds.attrs))
 
-    # The messages that say which systems are better.
+
+def _over_labels(
+    arrays: Sequence[np.ndarray],
+    places: Sequence[Mapping[str, float]],
+    labels: Mapping[str, Sequence[float]],
+) -> np.ndarray:
+    """Return a statistic of a measure, whose arrays are at some places, over all labels.
+
+    The dimensions of the labels are last: (systems, labels) or (systems, systems, labels). Where
+    the measure was not asked for, the value is NaN, or an empty text.
+    """
+    shape_of_labels = tuple(len(labels[dim]) for dim in places[0])
+    is_complete = len(arrays) == np.prod(shape_of_labels)
+    dtype = arrays[0].dtype
+    if dtype.kind == "i" and not is_complete:
+        dtype = np.dtype(np.float64)
+    values = np.empty((*arrays[0].shape, *shape_of_labels), dtype=dtype)
+    if not is_complete:
+        values[:] = "" if dtype.kind == "O" else np.nan
+    for array, place in zip(arrays, places, strict=True):
+        index: list[Any] = [labels[dim].index(label) for dim, label in place.items()]
+        values[(..., *index)] = array
+    return values
+
+
+def _attrs_of_statistic(
+    statistic: str, measure: ComparedMeasure, systems: int, is_adjusted: bool
+) -> dict[str, Any]:
+    """Return the attributes of a statistic of a measure, or of its values, which are ``""``."""
+    scalar = measure.scalar
+    limits_for = {"interval_for": measure.population}
+    if not statistic:
+        about = replace(scalar, dims=(), threshold="", shown="", detail="")
+        return {**about.attrs_among(()), **limits_for}
+    about = STATISTICS[statistic]
+    if statistic in _IN_UNIT_OF_MEASURE:
+        about = replace(about, units=scalar.units, decimals=scalar.decimals)
+    shown = _SHOWN_OF_TWO if systems == 2 else _SHOWN_OF_MORE
+    label = scalar.label if statistic in shown else ""
+    about = replace(about, label=label, measure=measure.name, statistic=statistic)
+    attrs = about.attrs
+    if statistic == "difference":
+        attrs = {**attrs, "interval_method": measure.method, **limits_for}
+    # Tables show the p-values that the conclusions are based on.
+    if is_adjusted and statistic == "p_value":
+        attrs["detail"] = "verbose"
+    if is_adjusted and statistic == "p_adjusted":
+        del attrs["detail"]
+    return attrs
+
+
+def _answers(
+    outcomes: Sequence[tuple[Message, ComparedMeasure]], messages: Sequence[Message]
+) -> list[Message]:
+    """Return the messages that say which systems are better, with all measures that say the same.
+
+    A measure at a target that one of the `messages` calls uncertain is listed as such.
+    """
     uncertain = set()
     for message in messages:
         if message.code == "target-uncertain":
             name = f"{message.arguments['rate']}_at_{message.arguments['chosen']}"
             uncertain |= {(name, target) for target in message.arguments["targets"]}
-    by_outcome: dict[Message, list[dict[str, Any]]] = {}
-    for name, of_name in by_name.items():
-        for measure, statistics in of_name:
-            scalar = measure.scalar
-            argument: dict[str, Any] = {"measure": name, "label": scalar.label}
-            if name == "dir_at_far":
-                argument["task"] = "identification"
-            places = {PLACES[dim]: label for dim, label in measure.places.items()}
-            argument |= {x: label for x, label in places.items() if x in (*scalar.places, "rank")}
-            outcome = _outcome(statistics, systems, attrs)
-            by_outcome.setdefault(outcome, []).append(argument)
+    measures_by_outcome: dict[Message, list[dict[str, Any]]] = {}
+    for outcome, measure in outcomes:
+        scalar = measure.scalar
+        argument: dict[str, Any] = {"measure": measure.name, "label": scalar.label}
+        if measure.name == "dir_at_far":
+            argument["task"] = "identification"
+        for dim, label in measure.places.items():
+            if PLACES[dim] in (*scalar.places, "rank"):
+                argument[PLACES[dim]] = label
+        measures_by_outcome.setdefault(outcome, []).append(argument)
     answers = []
-    for outcome, arguments in by_outcome.items():
-        about_outcome = {**outcome.arguments, "measures": arguments}
-        doubted = [x for x in arguments if (x["measure"], x.get("target")) in uncertain]
-        if doubted and "best" in about_outcome:
-            about_outcome["uncertain"] = doubted
-        answers.append(Message(outcome.code, **about_outcome))
-    return ds.assign_attrs(message_attrs(answers, ds.attrs))
+    for outcome, measures in measures_by_outcome.items():
+        about = {**outcome.arguments, "measures": measures}
+        doubted = [x for x in measures if (x["measure"], x.get("target")) in uncertain]
+        if doubted and "best" in about:
+            about["uncertain"] = doubted
+        answers.append(Message(outcome.code, **about))
+    return answers
 
 
 def adjusted_for_measures(p_by_measure: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -1694,17 +1727,20 @@ def _compared_folds(
         wanted = [_wanted(x, known) for x in listed]
     of_task = TASKS[str(first.attrs["result_type"]).replace("-", "_")]
     compared = []
-    for name, number, *_ in dict.fromkeys(wanted):
-        scalar = {**VARIABLES, **of_task}[name]
-        scalar = replace(scalar, name=name, label=_AT_CHOSEN_THRESHOLD.get(name, scalar.label))
+    for measure in dict.fromkeys(wanted):
+        name, number = measure.name, measure.at
         if name == "cms":
             scalar = CMS_AT_RANK
+        else:
+            scalar = {**VARIABLES, **of_task}[name]
+            scalar = replace(scalar, name=name, label=_AT_CHOSEN_THRESHOLD.get(name, scalar.label))
         of_systems = [x[name] for x in tests]
         supported = [x[f"{name}{SUPPORTED}"] for x in tests if f"{name}{SUPPORTED}" in x]
         if name == "dir_at_far":
             of_systems = [x.sel(rank=1) for x in of_systems if 1 in x["rank"]]
             if len(of_systems) < len(tests):
                 continue
+        # The labels of the target or rank that all systems have; a single None without any.
         dim = next((str(x) for x in of_systems[0].dims if x not in ("repeat", "fold")), None)
         labels: list[Any] = [None]
         if dim is not None:
