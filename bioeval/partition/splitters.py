@@ -1,4 +1,11 @@
-"""Splitters: folds, random parts, gallery and probes, and whole experiments."""
+"""Splitters: folds, random parts, gallery and probes, and whole experiments.
+
+Each is a dataclass of its options. ``split`` of the base class (:class:`Division`) calls its method
+``_blocks``, which yields masks of the samples in each part, bool (splits, parts, n), for some
+splits at once: of the training and the test part, or of the probes and the gallery.
+Random orders are those of :mod:`bioeval.partition.shuffling`, which are the same on every platform.
+:class:`Enrolment` draws galleries and probes, for three of the splitters.
+"""
 
 from __future__ import annotations
 
@@ -872,84 +879,58 @@ class Enrolment:
     def __init__(self, rule: ProbeGallerySplit, samples: SplitInput, draws: Sequence[Stream]):
         self._rule, self._samples = rule, samples
         self._gallery_draws, self._probe_draws, self._subject_draws = draws
-        splitter, subjects = samples.splitter, samples.subjects
-        units = subjects
+        units = samples.subjects
         for name in rule._by:
             if name != "subject":
                 units = units.combined(samples.labelled(name))
-
-        # Which samples are candidates, and how many of its candidates each unit should enrol.
-        self._is_candidate = np.ones(samples.n, dtype=bool)
-        for name, value in (rule.enrol or {}).items():
-            column = samples.labelled(name)
-            listed = isinstance(value, list | tuple | set | frozenset | np.ndarray)
-            values = list(value) if listed else [value]
-            codes = list(map(column.code, values))
-            if not codes or min(codes) < 0:
-                missing = values[codes.index(-1)] if codes else value
-                raise DataError(
-                    f"{splitter}: enrol has {name!r}: {missing!r}, but no template "
-                    f"has this value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
-                    f"{nearest_name(missing, column.values.tolist()[:10_000])}"
-                )
-            self._is_candidate &= np.isin(column.codes, codes)
+        self._is_candidate = _candidates(rule, samples)
         candidates = np.bincount(units.codes[self._is_candidate], minlength=len(units))
-        wanted = np.maximum(candidates, 1)
-        if rule.n_gallery is not None:
-            size = shuffling.as_size(splitter, "n_gallery", rule.n_gallery)
-            nearest = np.floor(size * candidates + 0.5 + 1e-9).astype(np.int64)
-            largest = candidates - 1 if rule.enrol is None else candidates
-            wanted = np.maximum(np.minimum(nearest, largest), 1)
-            if isinstance(size, int):
-                wanted = np.full(len(units), size, dtype=np.int64)
-        if units is not subjects:
+        wanted = _wanted_of_units(rule, samples.splitter, candidates)
+        if units is not samples.subjects:  # a camera with fewer templates enrols all
             wanted = np.minimum(wanted, candidates)
+        self.is_able = self._subjects_with_enough(units, candidates, wanted)
 
-        # Which subjects can have all enrolled templates and a probe, bool (subjects,).
+        # The candidates in the order in which they are enrolled.
+        order = by_name(samples)
+        if rule.quality is not None:
+            quality = _quality_of_samples(samples, rule.quality)
+            order = order[np.argsort(-quality[order], kind="stable")]
+        order = order[self._is_candidate[order]]
+        self._groups = shuffling.ShuffledGroups(order, units.codes[order], len(units))
+        #: bool (candidates,): the places whose samples are enrolled, in each draw.
+        self._is_enrolled_place = self._groups.place < wanted[self._groups.group]
+
+    def _subjects_with_enough(
+        self, units: LabelCodes, candidates: np.ndarray, wanted: np.ndarray
+    ) -> np.ndarray:
+        """Return which subjects can have all enrolled templates and a probe, bool (subjects,).
+
+        `candidates` and `wanted` (units,) are the templates that a unit may and should enrol.
+        """
+        rule, subjects = self._rule, self._samples.subjects
         subject_of_unit = np.empty(len(units), dtype=np.int64)
         subject_of_unit[units.codes] = subjects.codes
         available, needed = np.zeros((2, len(subjects)), dtype=np.int64)
         np.add.at(available, subject_of_unit, candidates)
         np.add.at(needed, subject_of_unit, wanted)
         needed = np.maximum(needed, 1)
-        no_probes = needed if rule.enrol is None else available  # with `enrol`, no candidate probes
+        # With `enrol`, no candidate probes, whether it is enrolled or not.
+        no_probes = needed if rule.enrol is None else available
         has_too_few = (available < needed) | (subjects.counts - no_probes < 1)
-        self.is_able = ~has_too_few
         if has_too_few.any() and rule.too_few == "raise":
-            of_first = int(needed[np.argmax(has_too_few)])
-            need = f"{of_first} to enrol and one to probe"
+            needed_by_first = int(needed[np.argmax(has_too_few)])
+            need = f"{needed_by_first} to enrol and one to probe"
             if rule.enrol is not None:
-                least = 1 if rule.n_gallery is None else of_first
+                least = 1 if rule.n_gallery is None else needed_by_first
                 need = f"{least} to enrol by metadata and another to probe"
             treatments = enumerated([f'`too_few="{x}"`' for x in TOO_FEW[1:]], "or")
             better = f". Better: {_MORE_TEMPLATES}" if has_too_few.all() else ""
             raise DataError(
-                f"{splitter}: {has_too_few.sum()} of {len(subjects)} subjects have too "
-                f"few templates ({subjects.show(np.flatnonzero(has_too_few))}): each needs {need}. "
-                f"Choose their treatment: {treatments}{better}"
+                f"{self._samples.splitter}: {has_too_few.sum()} of {len(subjects)} subjects have "
+                f"too few templates ({subjects.show(np.flatnonzero(has_too_few))}): each needs "
+                f"{need}. Choose their treatment: {treatments}{better}"
             )
-
-        # The candidates in the order in which they are enrolled.
-        order = by_name(samples)
-        if (name_of_quality := rule.quality) is not None:
-            quality = samples.numbers(name_of_quality)
-            if quality is None:
-                dtype = samples.column(name_of_quality).dtype
-                raise DataError(
-                    f"{splitter}: meta[{name_of_quality!r}] has dtype {dtype}; expected numbers"
-                )
-            is_missing = np.isnan(quality)
-            if is_missing.any():
-                raise DataError(
-                    f"{splitter}: meta[{name_of_quality!r}] has "
-                    f"{counted(int(is_missing.sum()), 'missing values')}, the first at position "
-                    f"{int(np.argmax(is_missing))}; give -inf to what should not be enrolled"
-                )
-            order = order[np.argsort(-quality[order], kind="stable")]
-        order = order[self._is_candidate[order]]
-        self._groups = shuffling.ShuffledGroups(order, units.codes[order], len(units))
-        #: bool (candidates,): the places whose samples are enrolled, in each draw.
-        self._is_enrolled_place = self._groups.place < wanted[self._groups.group]
+        return ~has_too_few
 
     def drawn(
         self, count: int, unenrolled: float | int | None = None, enrolled: float | int | None = None
@@ -958,62 +939,128 @@ class Enrolment:
 
         If `unenrolled` or `enrolled` is given, some subjects are not enrolled.
         """
-        rule, n, splitter = self._rule, self._samples.n, self._samples.splitter
-        subjects = self._samples.subjects
+        rule, n, subjects = self._rule, self._samples.n, self._samples.subjects
 
         # The masks (count, n), right for subjects with enough templates, who are all enrolled.
         draws = self._gallery_draws if rule._random_gallery else None
         gallery = shuffling.flags(self._groups.drawn(draws, count)[:, self._is_enrolled_place], n)
         probe = ~gallery if rule.enrol is None else np.tile(~self._is_candidate, (count, 1))
         if rule.n_probe is not None:
-            # Samples that are no probes are a last group, which is left out. In each repeat, a
-            # group has the same number of samples.
-            order = by_name(self._samples)
-            group = np.where(probe, subjects.codes, len(subjects))[:, order]
-            drawn = self._probe_draws.grouped(count, group, len(subjects) + 1)
-            group_at_place = np.sort(group[0])
-            place_in_group = np.arange(n) - np.searchsorted(group_at_place, group_at_place)
-            is_drawn = (place_in_group < rule.n_probe) & (group_at_place < len(subjects))
-            probe = shuffling.flags(order[drawn[:, is_drawn]], n)
+            probe = self._some_of_each_subject(probe, rule.n_probe)
 
         # Subjects with too few templates, and subjects who are not enrolled.
         is_able = self.is_able[subjects.codes]
         gallery[:, ~is_able] = rule.too_few == "enrol"
         probe[:, ~is_able] = rule.too_few == "probe"
-        is_unenrolled = None  # bool (count, subjects)
-        if unenrolled is not None:
-            size = shuffling.as_size(splitter, "unenrolled", unenrolled)
-            number = shuffling.number_of_units(size, len(subjects), up=True)
-            if number >= len(subjects):
-                raise DataError(
-                    f"{splitter}: unenrolled is {unenrolled!r}: {number} of {len(subjects)} "
-                    "subjects; at least one has to be enrolled"
-                )
-            order = self._subject_draws.permutations(count, len(subjects))
-            is_unenrolled = shuffling.flags(order[:, :number], len(subjects))
-        elif enrolled is not None:
-            able = np.flatnonzero(self.is_able)
-            size = shuffling.as_size(splitter, "enrolled", enrolled)
-            number = shuffling.number_of_units(size, len(able), up=False)
-            if not 1 <= number <= len(able):
-                raise DataError(
-                    f"{splitter}: `enrolled` is {enrolled!r}: {number} "
-                    f"subjects, but {len(able)} of {len(subjects)} have templates enough to be "
-                    f"enrolled and to probe; expected 1 to {len(able)}, or a larger proportion"
-                )
-            order = self._subject_draws.permutations(count, len(able))
-            is_unenrolled = ~shuffling.flags(able[order[:, :number]], len(subjects))
-        if is_unenrolled is not None:
-            is_dropped = ~is_able & (enrolled is not None and rule.too_few == "drop")
-            gallery &= ~is_unenrolled[:, subjects.codes]
-            probe = np.where(is_unenrolled[:, subjects.codes], ~is_dropped, probe)
+        if unenrolled is not None or enrolled is not None:
+            if unenrolled is not None:
+                is_unenrolled = self._drawn_unenrolled(count, unenrolled)
+            else:
+                is_unenrolled = self._all_but_drawn(count, enrolled)
+            is_unenrolled = is_unenrolled[:, subjects.codes]  # (count, n)
+            may_probe = np.ones(n, dtype=bool)
+            if enrolled is not None and rule.too_few == "drop":
+                may_probe = is_able
+            gallery &= ~is_unenrolled
+            probe = np.where(is_unenrolled, may_probe, probe)
         for name, role in (("gallery", gallery), ("probes", probe)):
             if not role.any(axis=1).all():
                 raise DataError(
-                    f"{splitter}: no {name} left: all subjects that could be enrolled have too few "
-                    f'templates, with `too_few="{rule.too_few}"`; {_MORE_TEMPLATES}'
+                    f"{self._samples.splitter}: no {name} left: all subjects that could be "
+                    "enrolled have too few templates, with "
+                    f'`too_few="{rule.too_few}"`; {_MORE_TEMPLATES}'
                 )
         return np.stack([probe, gallery], axis=1)
+
+    def _some_of_each_subject(self, probe: np.ndarray, number: int) -> np.ndarray:
+        """Return masks of at most a number of the probes of each subject, bool (count, n)."""
+        subjects, n = self._samples.subjects, self._samples.n
+        order = by_name(self._samples)
+        # Samples that are no probes are a last group, which is left out.
+        group = np.where(probe, subjects.codes, len(subjects))[:, order]
+        drawn = self._probe_draws.grouped(len(probe), group, len(subjects) + 1)
+        # In each repeat, a group has the same number of samples, and so the same places.
+        group_at_place = np.sort(group[0])
+        place_in_group = np.arange(n) - np.searchsorted(group_at_place, group_at_place)
+        is_drawn = (place_in_group < number) & (group_at_place < len(subjects))
+        return shuffling.flags(order[drawn[:, is_drawn]], n)
+
+    def _drawn_unenrolled(self, count: int, unenrolled: float | int) -> np.ndarray:
+        """Draw the subjects who are not enrolled, bool (count, subjects)."""
+        splitter, total = self._samples.splitter, len(self._samples.subjects)
+        size = shuffling.as_size(splitter, "unenrolled", unenrolled)
+        number = shuffling.number_of_units(size, total, up=True)
+        if number >= total:
+            raise DataError(
+                f"{splitter}: unenrolled is {unenrolled!r}: {number} of {total} "
+                "subjects; at least one has to be enrolled"
+            )
+        order = self._subject_draws.permutations(count, total)
+        return shuffling.flags(order[:, :number], total)
+
+    def _all_but_drawn(self, count: int, enrolled: float | int | None) -> np.ndarray:
+        """Draw the subjects who are enrolled; return all others, bool (count, subjects)."""
+        splitter, total = self._samples.splitter, len(self._samples.subjects)
+        able = np.flatnonzero(self.is_able)
+        size = shuffling.as_size(splitter, "enrolled", enrolled)
+        number = shuffling.number_of_units(size, len(able), up=False)
+        if not 1 <= number <= len(able):
+            raise DataError(
+                f"{splitter}: `enrolled` is {enrolled!r}: {number} "
+                f"subjects, but {len(able)} of {total} have templates enough to be "
+                f"enrolled and to probe; expected 1 to {len(able)}, or a larger proportion"
+            )
+        order = self._subject_draws.permutations(count, len(able))
+        return ~shuffling.flags(able[order[:, :number]], total)
+
+
+def _candidates(rule: ProbeGallerySplit, samples: SplitInput) -> np.ndarray:
+    """Return which samples may be enrolled by their metadata, bool (n,)."""
+    is_candidate = np.ones(samples.n, dtype=bool)
+    for name, value in (rule.enrol or {}).items():
+        column = samples.labelled(name)
+        is_list = isinstance(value, list | tuple | set | frozenset | np.ndarray)
+        values = list(value) if is_list else [value]
+        codes = [column.code(x) for x in values]
+        if not codes or min(codes) < 0:
+            missing = values[codes.index(-1)] if codes else value
+            raise DataError(
+                f"{samples.splitter}: enrol has {name!r}: {missing!r}, but no template "
+                f"has this value; meta[{name!r}] has {column.show(np.arange(len(column)), 8)}."
+                f"{nearest_name(missing, column.values.tolist()[:10_000])}"
+            )
+        is_candidate &= np.isin(column.codes, codes)
+    return is_candidate
+
+
+def _wanted_of_units(rule: ProbeGallerySplit, splitter: str, candidates: np.ndarray) -> np.ndarray:
+    """Return how many of its candidates (units,) each unit should enrol, at least 1."""
+    if rule.n_gallery is None:
+        return np.maximum(candidates, 1)
+    size = shuffling.as_size(splitter, "n_gallery", rule.n_gallery)
+    if isinstance(size, int):
+        return np.full(len(candidates), size, dtype=np.int64)
+    # A proportion is rounded to the nearest number, a half up despite rounding errors.
+    nearest = np.floor(size * candidates + 0.5 + 1e-9).astype(np.int64)
+    # Without `enrol` one candidate is left to probe; with it, other templates do.
+    largest = candidates - 1 if rule.enrol is None else candidates
+    return np.maximum(np.minimum(nearest, largest), 1)
+
+
+def _quality_of_samples(samples: SplitInput, name: str) -> np.ndarray:
+    """Return the column by which the best templates are enrolled, float64 (n,)."""
+    quality = samples.numbers(name)
+    if quality is None:
+        dtype = samples.column(name).dtype
+        raise DataError(f"{samples.splitter}: meta[{name!r}] has dtype {dtype}; expected numbers")
+    is_missing = np.isnan(quality)
+    if is_missing.any():
+        raise DataError(
+            f"{samples.splitter}: meta[{name!r}] has "
+            f"{counted(int(is_missing.sum()), 'missing values')}, the first at position "
+            f"{int(np.argmax(is_missing))}; give -inf to what should not be enrolled"
+        )
+    return quality
 
 
 class ExperimentParts(NamedTuple):
@@ -1201,23 +1248,22 @@ class Experiment(Division[ExperimentParts]):
 
     def _blocks(self, samples: SplitInput) -> Iterator[np.ndarray]:
         seed = seed_sequence(self.random_state)
+        # The part of the threshold has draws of its own, so that it does not change the test part.
         second_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
-        draws = enrolment_draws(seed), enrolment_draws(second_seed)
+        draws, draws_of_threshold = enrolment_draws(seed), enrolment_draws(second_seed)
         for block in self._divided(samples, seed):
             if self._galleries is None:
-                train, validation, test = np.moveaxis(block, 1, 0)
+                train, validation, test = np.moveaxis(block, 1, 0)  # each (repeats, n)
                 chosen_on = np.where(validation.any(axis=1, keepdims=True), validation, train)
                 yield np.stack([train, validation, test, test, chosen_on, chosen_on], axis=1)
                 continue
-            masks = np.zeros((len(block), 6, samples.n), dtype=bool)
+            masks = np.zeros((len(block), len(ExperimentParts._fields), samples.n), dtype=bool)
             masks[:, :2] = block[:, :2]
             for mask, (train, validation, test) in zip(masks, block, strict=True):
-                unenrolled, enrolled = (
-                    None if _is_absent(x) else shuffling.as_size(samples.splitter, "size", x)
-                    for x in (self.unenrolled, self.enrolled)
-                )
+                unenrolled = self._size_of("unenrolled", samples.splitter)
+                enrolled = self._size_of("enrolled", samples.splitter)
                 part = samples.select(np.flatnonzero(test))
-                enrolment = Enrolment(self._galleries, part, draws[0])
+                enrolment = Enrolment(self._galleries, part, draws)
                 mask[2:4, test] = enrolment.drawn(1, unenrolled, enrolled)[0]
                 chosen_on = validation if validation.any() else train
                 if not chosen_on.any():
@@ -1228,9 +1274,14 @@ class Experiment(Division[ExperimentParts]):
                 if isinstance(enrolled, int):
                     enrolled = min(enrolled / int(np.count_nonzero(enrolment.is_able)), 1 - 1e-9)
                 part = samples.select(np.flatnonzero(chosen_on), "part of the threshold")
-                enrolment = Enrolment(self._galleries, part, draws[1])
+                enrolment = Enrolment(self._galleries, part, draws_of_threshold)
                 mask[4:, chosen_on] = enrolment.drawn(1, unenrolled, enrolled)[0]
             yield masks
+
+    def _size_of(self, name: str, splitter: str) -> int | float | None:
+        """Return the option `unenrolled` or `enrolled` as a size; None if it asks for nothing."""
+        value = getattr(self, name)
+        return None if _is_absent(value) else shuffling.as_size(splitter, "size", value)
 
     def _divided(self, samples: SplitInput, seed: np.random.SeedSequence) -> Iterator[np.ndarray]:
         """Yield masks of training, validation and test in some repeats, bool (repeats, 3, n)."""
