@@ -1,4 +1,9 @@
-"""Rates over folds and partitions, and of a threshold study."""
+"""Rates over folds and partitions, and of a threshold study.
+
+:func:`folds` and :func:`threshold_study` draw FAR and FRR at a threshold: a dot for each fold, and
+two points, the mean of the test parts and where the thresholds were chosen. :func:`repeated` draws
+the mean of curves over many partitions, or over folds.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +28,10 @@ from bioeval.showing.text import Term, Text, say
 from bioeval.stats.aggregate import aggregate
 from bioeval.studies.threshold_study import new_people
 
-# In parts of an axis: the room before 0, so that points at 0 are whole; the end of the vertical
-# axis, above the bars; and where a target is so far to the right that its words are at its left.
-BEFORE, BEYOND, TO_THE_RIGHT = 0.03, 1.1, 0.8
+# In parts of an axis:
+BEFORE = 0.03  # the room before 0, so that points at 0 are whole
+BEYOND = 1.1  # the end of the vertical axis, above the bars
+TO_THE_RIGHT = 0.8  # the words of a target beyond this part are at its left
 
 #: The looks of two points: the mean of the test parts, and where thresholds were chosen.
 _TESTED: dict[str, Any] = {"fmt": "o", "capsize": 4, "linewidth": CURVE}
@@ -137,18 +143,20 @@ def _undefined_in_words(folds: xr.Dataset, attrs: Mapping[str, Any]) -> list[Tex
 def _finish_folds(plot: Display, title: Text, folds: xr.Dataset, caption: list[Text]) -> Display:
     """Set the limits of the axes from what is drawn, mark the target, and write the words."""
     ax = plot.ax_
-    ax.set_xlim(left=-BEFORE * ax.get_xlim()[1])
-    ax.set_ylim(bottom=-BEFORE * ax.get_ylim()[1], top=BEYOND * ax.get_ylim()[1])
+    right, top = ax.get_xlim()[1], ax.get_ylim()[1]
+    ax.set_xlim(left=-BEFORE * right)
+    ax.set_ylim(bottom=-BEFORE * top, top=BEYOND * top)
     rule = rule_of(plot.systems[0].dataset.attrs)
     if rule.name == "far":
         target = rule.values[0]
-        ax.set_xlim(
-            right=max(ax.get_xlim()[1], (1 + BEFORE) * target)
-        )  # it may be beyond all folds
+        # The target may be beyond the rates of all folds.
+        ax.set_xlim(right=max(right, (1 + BEFORE) * target))
         text = f"target {percent(target, '.3g')}"
         plot_axes.named_line(ax, target, text, Style.text, TO_THE_RIGHT, 3)
-    width = plot_axes.LETTER * Style.look.small * LETTERS_OF_RATE
-    ax.locator_params("x", nbins=min(MOST_RATES, int(plot_axes.room(ax)[0] / width)))
+    # As many numbers on the axis of FAR as stand side by side.
+    width_of_rate = plot_axes.LETTER * Style.look.small * LETTERS_OF_RATE
+    width, _ = plot_axes.room(ax)
+    ax.locator_params("x", nbins=min(MOST_RATES, int(width / width_of_rate)))
     ax.xaxis.set_major_formatter(in_per_cent)
     ax.yaxis.set_major_formatter(in_per_cent)
     has_both_classes = np.isfinite(folds["far"].values + folds["frr"].values)
@@ -208,6 +216,7 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
 
     rates_drawn = [np.ones(1)]  # the axes have a rate also if no curve is defined
     for curve in plot.defined:
+        # Curves over partitions have a band; those over folds have a dot for each fold instead.
         rates_of_folds = _rates_of_folds(curve) if is_over_folds else np.empty((0, len(curve.x)))
         plot.cloud(curve, [(curve.x, y) for y in rates_of_folds], marker=".", linestyle="none")
         if _has_all_ranks(curve) and not len(rates_of_folds):
@@ -218,7 +227,7 @@ def repeated(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves
         rates_drawn.extend(rates_of_folds)
 
     last = max(int(curve.x[-1]) for curve in plot.curves.values())
-    # Between chosen ranks, nobody knows where a curve ends to change.
+    # The axis ends where no curve changes any more, which is not known between chosen ranks.
     if all(_has_all_ranks(curve) for curve in plot.defined):
         last = plot_axes.last_change(rates_drawn, last)
     plot_axes.rank_axis(plot.ax_, last)

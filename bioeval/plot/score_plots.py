@@ -1,4 +1,8 @@
-"""Plots of scores: their distributions, the matrix, and the worst pairs as pictures."""
+"""Plots of scores: their distributions, the matrix, and the worst pairs as pictures.
+
+Each of the three public plots is followed by what it uses: :func:`score_distributions`, which draws
+an outline for each system and class of attempts, :func:`matrix`, and :func:`worst_pairs`.
+"""
 
 from __future__ import annotations
 
@@ -122,31 +126,35 @@ def draw_histograms(
         words = received(thresholds)
         raise DataError(f"thresholds is {words}; expected a mapping of name to threshold")
     style = style or {}
-    histograms = dict(zip(systems, by_system.values(), strict=True))
-    has_two_panels = len(systems) == 2 and not isinstance(ax, Axes)  # more systems share one panel
+
+    # The panels with their systems: two systems have a panel each; other numbers of systems, and
+    # systems on given axes, share one.
+    has_two_panels = len(systems) == 2 and not isinstance(ax, Axes)
     is_stacked = has_two_panels and Style.look.is_narrow
     width, height = SIZE
     if is_stacked:
         height *= _HEIGHT_OF_PANELS
     elif has_two_panels:
         width *= _WIDTH_OF_PANELS
+    histograms = dict(zip(systems, by_system.values(), strict=True))
     drawn = {system.name: of_system for system, of_system in histograms.items()}
     plot = Display(systems, ax, style, (width, height), drawn=drawn)
-    panels: dict[Axes, _BySystem] = {plot.ax_: histograms}
+    panels = [(plot.ax_, systems)]
     if has_two_panels:
-        first_system, second_system = systems
         second_axes = plot.divide(2, 1) if is_stacked else plot.divide(1, 2)
-        panels = {
-            plot.ax_: {first_system: histograms[first_system]},
-            second_axes: {second_system: histograms[second_system]},
-        }
+        panels = [(plot.ax_, systems[:1]), (second_axes, systems[1:])]
 
     missing: list[str] = []  # of the panels so far
-    for axes, of_panel in panels.items():
-        name = None if has_two_panels else plot.name  # the title of a panel names its system
-        densities, absences, off_axis = _draw_outlines(axes, of_panel, name, style)
-        _limit_densities(axes, densities, log)
+    for axes, systems_of_panel in panels:
+        of_panel = {system: histograms[system] for system in systems_of_panel}
+        # The title of a panel of its own names the system: its outlines are named by class alone.
+        names = {
+            system: "" if has_two_panels else joined(plot.name, system.name) for system in of_panel
+        }
+        _draw_outlines(axes, of_panel, names, style)
+        _limit_densities(axes, of_panel, log)
         _mark_thresholds(axes, thresholds or {})
+        absences = _absences(of_panel, names)
         # Where nothing at all is drawn, the reasons are in the middle of the axes instead.
         missing += absences
         is_empty = len(missing) == len(CLASSES) * len(systems)
@@ -156,15 +164,64 @@ def draw_histograms(
             absences = []
         heading = "Genuine and impostor scores"
         if has_two_panels:
-            (system,) = of_panel
-            heading = f"{heading}: {system.name}" if axes is plot.ax_ else system.name
+            name = systems_of_panel[0].name
+            heading = f"{heading}: {name}" if axes is plot.ax_ else name
+        caption = [_off_axis_in_words(of_panel), *absences]
         x_label, y_label = _score_label(kind), "Density within each class"
-        plot.finish(heading, [off_axis, *absences], x_label, y_label, axes, list(of_panel))
+        plot.finish(heading, caption, x_label, y_label, axes, systems_of_panel)
     return plot
 
 
-def _limit_densities(ax: Axes, densities: np.ndarray, log: bool) -> None:
+def _draw_outlines(
+    ax: Axes, histograms: _BySystem, names: Mapping[System, str], style: Mapping[str, Any]
+) -> None:
+    """Draw the histograms of systems in a panel, filled if there is only one system.
+
+    `names` are what a legend calls the systems; empty for the classes alone.
+    """
+    ax.set_xmargin(0)  # the axis ends with the scores
+    is_several = len(histograms) > 1
+    # In a legend of many histograms, each system and each line style is named once.
+    is_abridged = is_several and len(CLASSES) * len(histograms) > MOST_NAMED
+    for class_number, (class_name, word) in enumerate(CLASSES):
+        for system_number, (system, by_class) in enumerate(histograms.items()):
+            histogram = by_class.of_class(class_name)
+            # A colour is taken also by a class without scores, so that the others keep theirs.
+            colour = system.colour(system_number if is_several else class_number)
+            if not histogram.counts.sum():
+                continue
+            label = _name_of_outline(names[system], word)
+            if is_abridged:
+                label = names[system] if class_number == 0 else ""
+            outline: dict[str, Any] = {
+                "linestyle": Style.dash(class_number),
+                "color": colour,
+                "linewidth": OUTLINE,
+                "zorder": 3,
+                **style,
+            }
+            bins = histogram.density, histogram.edges
+            if not is_several:
+                ax.stairs(*bins, fill=True, color=outline["color"], alpha=0.18, zorder=2)
+            ax.stairs(*bins, label=legend_text(label), **outline)
+    if is_abridged:
+        for class_number, (_, word) in enumerate(CLASSES):
+            dash = Style.dash(class_number)
+            ax.plot([], [], color=Style.text, linestyle=dash, label=word.lower())
+
+
+def _name_of_outline(name_of_system: str, word: str) -> str:
+    return f"{name_of_system} {word.lower()}" if name_of_system else word
+
+
+def _limit_densities(ax: Axes, histograms: _BySystem, log: bool) -> None:
     """Set the limits of the axis of densities; it is from 0 to 1 if there are none."""
+    densities = np.empty(0)
+    for by_class in histograms.values():
+        for class_name, _ in CLASSES:
+            histogram = by_class.of_class(class_name)
+            if histogram.counts.sum():
+                densities = np.append(densities, histogram.density)
     largest = float(densities.max(initial=0.0)) or 1.0
     if log:
         smallest = min(densities[densities > 0], default=_WITHOUT_DENSITY)
@@ -181,67 +238,31 @@ def _mark_thresholds(ax: Axes, thresholds: Mapping[str, float]) -> None:
                 threshold,
                 color=Style.text,
                 label=legend_text(text),
-                linestyle=Style.dash(number + 1),
+                linestyle=Style.dash(number + 1),  # the first style is that of genuine scores
                 linewidth=0.9,
                 zorder=4,
             )
 
 
-def _draw_outlines(
-    ax: Axes,
-    histograms: _BySystem,
-    name: str | None,
-    style: Mapping[str, Any],
-) -> tuple[np.ndarray, list[str], str]:
-    """Draw the histograms of systems in a panel, filled if there is only one system.
-
-    Names of curves begin with the `name` of the plot; if it is None, they are the names of classes.
-    Return the densities of the bins of all histograms, the classes without finite scores with the
-    reasons, and the numbers of scores off the axis in words.
-    """
-    ax.set_xmargin(0)  # the axis ends with the scores
-    is_several = len(histograms) > 1
-    # In a legend of many histograms, each system and each line style is named once.
-    is_abridged = is_several and len(CLASSES) * len(histograms) > MOST_NAMED
-    missing = []
-    off_axis = []
-    densities = [np.empty(0)]
-    for class_number, (class_name, word) in enumerate(CLASSES):
-        unplaced = 0
-        for system_number, (system, by_class) in enumerate(histograms.items()):
+def _absences(histograms: _BySystem, names: Mapping[System, str]) -> list[str]:
+    """Return which outlines are missing, with the reasons."""
+    absences = []
+    for class_name, word in CLASSES:
+        for system, by_class in histograms.items():
             histogram = by_class.of_class(class_name)
-            unplaced += histogram.unplaced
-            name_of_system = "" if name is None else joined(name, system.name)
-            text = f"{name_of_system} {word.lower()}" if name_of_system else word
-            # A colour is taken also by a class without scores, so that the others keep theirs.
-            colour = system.colour(system_number if is_several else class_number)
             if not histogram.counts.sum():
                 reason = f"all {histogram.total:,} are infinite" if histogram.total else "none"
-                missing.append(f"{text} scores: {reason}")
-                continue
-            densities.append(histogram.density)
-            outline: dict[str, Any] = {
-                "linestyle": Style.dash(class_number),
-                "color": colour,
-                "linewidth": OUTLINE,
-                "zorder": 3,
-                **style,
-            }
-            bins = histogram.density, histogram.edges
-            if not is_several:
-                ax.stairs(*bins, fill=True, color=outline["color"], alpha=0.18, zorder=2)
-            if is_abridged:
-                text = name_of_system if class_number == 0 else ""
-            ax.stairs(*bins, label=legend_text(text), **outline)
+                absences.append(f"{_name_of_outline(names[system], word)} scores: {reason}")
+    return absences
+
+
+def _off_axis_in_words(histograms: _BySystem) -> str:
+    parts = []
+    for class_name, word in CLASSES:
+        unplaced = sum(x.of_class(class_name).unplaced for x in histograms.values())
         if unplaced:
-            off_axis.append(f"{unplaced:,} {word.lower()}")
-    if is_abridged:
-        for class_number, (_, word) in enumerate(CLASSES):
-            ax.plot(
-                [], [], color=Style.text, linestyle=Style.dash(class_number), label=word.lower()
-            )
-    words = f"{' and '.join(off_axis)} scores lie off the axis" if off_axis else ""
-    return np.concatenate(densities), missing, words
+            parts.append(f"{unplaced:,} {word.lower()}")
+    return f"{' and '.join(parts)} scores lie off the axis" if parts else ""
 
 
 def _score_label(kind: str) -> str:
@@ -355,7 +376,8 @@ def _name_subjects(axis: Axis, starts: np.ndarray, labels: np.ndarray) -> None:
     names = [as_plot_text(str(subject)[:LONGEST_NAME]) for subject in subjects]
     most_letters = LETTERS_ACROSS * LOOKS["default"].small / Style.look.small
     is_vertical = axis is axis.axes.xaxis and len("  ".join(names)) > most_letters
-    axis.set_ticks((starts[1:] + starts[:-1]) / 2, names, rotation=90 * is_vertical)
+    middles = (starts[1:] + starts[:-1]) / 2
+    axis.set_ticks(middles, names, rotation=90 if is_vertical else 0)
     axis.set_tick_params(length=0)
 
 
