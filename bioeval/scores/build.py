@@ -1,6 +1,16 @@
 """The attributes of scores from their arguments: a matrix, embeddings, or top-K lists.
 
-Labels, identities and metadata are checked, and brought into the order of the scores.
+Labels, identities and metadata are checked, and brought into the order of the scores. For a matrix
+of 2 probes and 3 gallery templates, the main attributes are::
+
+    probe_labels  ["ann", "bob"]    gallery_labels  ["ann", "bob", "cem"]
+    probe_ids     [3, 4]            gallery_ids     [0, 1, 2]
+
+A probe that is a gallery template has its identity: 1 in place of 4.
+
+The file has the sides of a matrix (:func:`sides_of_matrix`), top-K lists (:func:`searched_lists`),
+scores as the test of equal names reads them (:func:`scored_of`), and embeddings
+(:func:`compared_embeddings`).
 """
 
 from __future__ import annotations
@@ -84,12 +94,11 @@ def as_ids(ids: Any, name: str = "distractor_ids") -> tuple[int | str, ...] | No
     """Return labels of no person, numbers or texts, each once; None if none are stated."""
     if ids is None:
         return None
-    listed = (plain(x) for x in require_list(name, ids))
-    return tuple(
-        dict.fromkeys(
-            x if isinstance(x, str) else require_integer(name, x, low=-(2**62)) for x in listed
-        )
-    )
+    checked = []
+    for label in map(plain, require_list(name, ids)):
+        is_text = isinstance(label, str)
+        checked.append(label if is_text else require_integer(name, label, low=-(2**62)))
+    return tuple(dict.fromkeys(checked))
 
 
 def memory_attributes() -> Attributes:
@@ -127,25 +136,13 @@ def sides_of_matrix(
     """
     probe, gallery = given
     has_keys = probe.has_keys
+
+    # A table has keys, or the labels of both sides as index and columns.
+    table = names_of_table(values) if gallery.labels is None and mask is None else None
+    if table is not None and (probe.labels is None or are_subjects(keys_of(values), probe.labels)):
+        values = None
+        probe.labels, gallery.labels = _labels_of_table(table, given, names)
     probe_labels, gallery_labels = probe.labels, gallery.labels
-    table = names_of_table(values) if gallery_labels is None and mask is None else None
-    if table is not None and (probe_labels is None or are_subjects(keys_of(values), probe_labels)):
-        values = None  # index and columns are the labels of both sides, and no keys
-        has_names = names is not None and all(
-            x.meta is not None and declared_names(columns_of(x.meta) or {}) is not None
-            for x in given
-        )
-        probe_labels, gallery_labels = table
-        if np.array_equal(probe_labels, gallery_labels):
-            gallery_labels = None
-        elif not has_names and Counter(table[0].tolist()) == Counter(table[1].tolist()):
-            raise DataError(
-                "the rows and the columns of the table have the same labels in another order: it "
-                "is not known whether they are the same templates, which are not compared with "
-                "themselves; bring rows and columns into one order, or, of two sets of templates, "
-                "give `labels` and `gallery_labels`"
-            )
-        probe.labels, gallery.labels = probe_labels, gallery_labels
     if not has_keys:
         probe.take_keys(values, probe_labels, names, 0)
         labels_of_columns = probe_labels if gallery_labels is None else gallery_labels
@@ -154,32 +151,55 @@ def sides_of_matrix(
     if probe_labels is not None and gallery_labels is None and gallery.meta is None:
         gallery.take_from_rows(probe, names)
 
-    # Labels, metadata and the mask in the order of the scores. That a mask without keys is taken in
-    # their order is said if the scores were given with keys.
-    of_mask = []
+    # Labels, metadata and the mask in the order of the scores. A remark says that a mask without
+    # keys is taken in their order if the scores were given with keys.
+    remarks_on_mask = []
     if mask is not None and not has_keys and index_of(mask) is index_of(mask, 1) is None:
-        of_mask = [in_place("the scores", "`mask`", x) for x in keys if x.stated]
+        remarks_on_mask = [in_place("the scores", "`mask`", x) for x in keys if x.stated]
     for side in given:
         side.join(names)
-    one_side = shape[0] == shape[1] and gallery.labels is None and gallery.meta is None
-    keys = probe.keys, (probe if one_side else gallery).keys
+    has_one_side = shape[0] == shape[1] and gallery.labels is None and gallery.meta is None
+    keys = probe.keys, probe.keys if has_one_side else gallery.keys
     brought = table_in_order(mask, keys, "`mask`")
-    mask = brought.values
-    subjects, mask, is_one_set = _subjects_of(probe, gallery, mask, shape)
-    metas = (
-        as_meta(probe.meta, shape[0], "probe_meta"),
-        as_meta(gallery.meta, shape[1], "gallery_meta"),
-    )
-    metas = (metas[0], metas[0]) if is_one_set else metas
+    subjects, mask, is_one_set = _subjects_of(probe, gallery, brought.values, shape)
+    probe_meta = as_meta(probe.meta, shape[0], "probe_meta")
+    gallery_meta = as_meta(gallery.meta, shape[1], "gallery_meta")
+    metas = probe_meta, probe_meta if is_one_set else gallery_meta
+
+    # Identities, by which each template of no person is apart from all others.
     attributes = _identified(subjects, is_one_set, metas, keys, names)
     if attributes["_labelled"]:
         ids = attributes["probe_ids"], attributes["gallery_ids"]
-        attributes["_codes"] = codes = attributes["_codes"].apart(no_person, *ids)
+        codes = attributes["_codes"].apart(no_person, *ids)
+        attributes["_codes"] = codes
         mask = None if mask is None else as_mask(mask, shape, codes)
-    remarks = probe.remarks | gallery.remarks | dict.fromkeys([*brought.remarks, *of_mask])
-    attributes["remarks"] = tuple(remarks)
+    all_remarks = [*probe.remarks, *gallery.remarks, *brought.remarks, *remarks_on_mask]
+    attributes["remarks"] = tuple(dict.fromkeys(all_remarks))
     attributes["_without_gallery_labels"] = attributes["_labelled"] and gallery.labels is None
     return attributes, mask, probe.other_order if is_one_set else None
+
+
+def _labels_of_table(
+    table: tuple[np.ndarray, np.ndarray], given: tuple[GivenSide, GivenSide], names: Any
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the labels of rows and of columns of a table; the second are None for one set."""
+    row_labels, column_labels = table
+    if np.array_equal(row_labels, column_labels):
+        return row_labels, None
+    has_names = names is not None and all(
+        side.meta is not None and declared_names(columns_of(side.meta) or {}) is not None
+        for side in given
+    )
+    # Names tell which templates are the same. Without them, equal labels in two orders may be one
+    # set or two.
+    if not has_names and Counter(row_labels.tolist()) == Counter(column_labels.tolist()):
+        raise DataError(
+            "the rows and the columns of the table have the same labels in another order: it "
+            "is not known whether they are the same templates, which are not compared with "
+            "themselves; bring rows and columns into one order, or, of two sets of templates, "
+            "give `labels` and `gallery_labels`"
+        )
+    return row_labels, column_labels
 
 
 def _identified(
@@ -198,23 +218,27 @@ def _identified(
     labels: tuple[Any, Any] = (None, None)
     if subjects["_labelled"]:
         labels = (probe_labels, gallery_labels)
-    named = [(x, y) for x, y in zip((probe, gallery), labels, strict=True) if x.names is not None]
-    merely_count = all(counts_rows(np.array(x.names)) for x, _ in named)
-    if merely_count or all(are_subjects(x, y) for x, y in named):
+    named_sides = [
+        (side, labels_of_side)
+        for side, labels_of_side in zip((probe, gallery), labels, strict=True)
+        if side.names is not None
+    ]
+    merely_count = all(counts_rows(np.array(side.names)) for side, _ in named_sides)
+    if merely_count or all(are_subjects(side, x) for side, x in named_sides):
         probe, gallery = Keys(numbers=probe.numbers), Keys(numbers=gallery.numbers)
     _require_distinct_names(probe.names, len(probe_labels), "row")
     _require_distinct_names(gallery.names, len(gallery_labels), "column")
     gallery_ids = np.arange(len(gallery_labels), dtype=np.int64)
     probe_ids = gallery_ids if is_one_set else new_ids(gallery_ids, len(probe_labels))
     if not is_one_set and probe.names is not None and gallery.names is not None:
-        entry, codes = places(probe.names, gallery.names), subjects["_codes"]
+        entry = places(probe.names, gallery.names)  # (probes,); -1: no gallery template
+        codes = subjects["_codes"]
         is_other_person = (entry >= 0) & (codes.gallery[entry] != codes.probe)
         if subjects["_labelled"] and is_other_person.any():
             row = int(np.argmax(is_other_person))
             column = int(entry[row])
-            label, other_label = (
-                plain(codes.values[x]) for x in (codes.probe[row], codes.gallery[column])
-            )
+            label = plain(codes.values[codes.probe[row]])
+            other_label = plain(codes.values[codes.gallery[column]])
             raise DataError(
                 f"the name {plain(probe.names[row])!r} is of two people, in "
                 f"{int(is_other_person.sum()):,} of {len(is_other_person):,} rows: {label!r} in "
@@ -248,7 +272,8 @@ def _require_distinct_names(names: pd.Index | None, length: int, noun: str) -> N
             f"`names` has {len(names)} names, but the scores have {length} {noun}s; expected one "
             "name for each"
         )
-    if (twice := first_twice(names)) is not None:
+    twice = first_twice(names)
+    if twice is not None:
         name, rows = twice
         raise DataError(
             f"the name {plain(name)!r} stands twice, in {noun}s {', '.join(map(str, rows))}; equal "
@@ -323,20 +348,20 @@ def searched_lists(
 ) -> Attributes:
     """Return the attributes of top-K lists, of their queries and of their entries."""
     queries, entries = given
-    labels, by_number = queries.labels, None
-    if entries.labels is None:
-        entries.labels = labels
-        entries.meta = queries.meta if entries.meta is None else entries.meta
-        leave_out_query = True if leave_out_query is None else leave_out_query
-        # Lists may be in another order than their labels: the entry that each query is, by number.
-        numbers, keys = keys_of(labels).numbers, keys_of(indices)
-        are_numbered = numbers is not None and keys.numbers is not None
-        if query_positions is None and leave_out_query and are_numbered:
-            import pandas as pd
 
-            place = pd.Series(np.arange(len(labels)), index=numbers)
-            entry = in_order(place, keys, "`labels`", templates="the lists").values.to_numpy()
-            by_number = None if np.array_equal(entry, place) else entry
+    # Without labels of the gallery, its entries are the queries. If lists are in another order than
+    # their labels, numbers tell which entry each query is.
+    entry_by_number = None
+    if entries.labels is None:
+        entries.labels = queries.labels
+        if entries.meta is None:
+            entries.meta = queries.meta
+        if leave_out_query is None:
+            leave_out_query = True
+        if query_positions is None and leave_out_query:
+            entry_by_number = _entries_by_number(queries.labels, indices)
+
+    # Labels, metadata, distances and positions in the order of the lists.
     queries.take_keys(indices)
     entries.join("auto")
     queries.join("auto")
@@ -346,11 +371,11 @@ def searched_lists(
     distances = queries.bring(distances, "`distances`", may_be_plain=True)
     query_positions = queries.bring(query_positions, "`query_positions`", may_be_plain=True)
     searched = as_subjects(queries.labels, "`labels`")
-    indices, query_positions = (
-        numbered_from_zero(x, noun, first_index, (searched, enrolled))
-        for x, noun in ((indices, "indices"), (query_positions, "`query_positions`"))
-    )
-    query_positions = by_number if query_positions is None else query_positions
+    labels = searched, enrolled
+    indices = numbered_from_zero(indices, "indices", first_index, labels)
+    query_positions = numbered_from_zero(query_positions, "`query_positions`", first_index, labels)
+    if query_positions is None:
+        query_positions = entry_by_number
     lists = TopKLists.from_arrays(indices, distances, len(enrolled), kind)
     if len(searched) != len(lists.indices):
         raise DataError(
@@ -361,26 +386,42 @@ def searched_lists(
         as_meta(queries.meta, len(searched), "probe_meta"),
         as_meta(entries.meta, len(enrolled), "gallery_meta"),
     )
-    subjects, keys_of_sides = _labelled(searched, enrolled), (queries.keys, entries.keys)
-    attributes = _identified(subjects, False, metas, keys_of_sides, "auto")
+    keys = queries.keys, entries.keys
+    attributes = _identified(_labelled(searched, enrolled), False, metas, keys, "auto")
     codes = attributes["_codes"]
+
+    # The entry that each query is itself: as it is stated, or by equal names if scores confirm it.
+    is_stated = query_positions is not None or leave_out_query is not None
     names, probe_ids = attributes["_probe_keys"].names, attributes["probe_ids"]
     entry_by_name = None
     if names is not None and attributes["_gallery_keys"].names is not None:
         entry_by_name = np.where(probe_ids < len(enrolled), probe_ids, -1)
-        if leave_out_query is None and query_positions is None and (entry_by_name >= 0).any():
+        if not is_stated and (entry_by_name >= 0).any():
             scored = Scored.of_lists(lists, kind, codes)
             are_shared, _ = confirm_names(scored, entry_by_name, names, shared=shared)
-            entry_by_name = entry_by_name if are_shared else np.full(len(searched), -1)
+            if not are_shared:
+                entry_by_name = np.full(len(searched), -1)
     entry = own_entries(lists, codes, leave_out_query, query_positions, entry_by_name)
     if entry is not None:
         attributes["probe_ids"] = np.where(entry >= 0, entry, new_ids(enrolled, len(searched)))
         lists = lists.leave_out(entry)
     return attributes | {
         "_source": lists,
-        "_own_entries_are_stated": query_positions is not None or leave_out_query is not None,
+        "_own_entries_are_stated": is_stated,
         "remarks": tuple(queries.remarks | entries.remarks),
     }
+
+
+def _entries_by_number(labels: Any, indices: Any) -> np.ndarray | None:
+    """Return the place in `labels` of each list by its number; None if both are in one order."""
+    numbers, keys = keys_of(labels).numbers, keys_of(indices)
+    if numbers is None or keys.numbers is None:
+        return None
+    import pandas as pd
+
+    place = pd.Series(np.arange(len(labels)), index=numbers)
+    entry = in_order(place, keys, "`labels`", templates="the lists").values.to_numpy()
+    return None if np.array_equal(entry, place) else entry
 
 
 def scored_of(scores: Any) -> Scored:
@@ -395,8 +436,8 @@ def scored_of(scores: Any) -> Scored:
     def read(rows: np.ndarray, columns: np.ndarray | None, without: bool) -> np.ndarray:
         part = scores.select(probes=rows, gallery=columns)
         sampled = part.cells
-        source = sampled.embeddings  # for some rows, no matrix is made
-        source = sampled.base if source is None else source
+        # For some rows of embeddings, no matrix is made.
+        source = sampled.base if sampled.embeddings is None else sampled.embeddings
         raw = read_block(source, sampled.rows, 0, len(rows), sampled.columns)
         values = -as_distances(raw, scores.kind).astype(np.float64)
         if without:
@@ -406,6 +447,9 @@ def scored_of(scores: Any) -> Scored:
     most = min(MOST, max(ENOUGH, scores.shape[0] // ONE_OF))
     if cells.streams:  # each row is computed
         most = min(most, max(LEAST_ROWS, scores.shape[0] // ONE_OF // 2))
+    row_chunk = None
+    if cells.is_stored and cells.row_chunk > 1:  # a container reads whole chunks of rows
+        row_chunk = max(cells.row_chunk, most)
     vectors = None  # of scores from elsewhere
     if cells.embeddings is not None:
         probe, gallery = cells.embeddings.embeddings
@@ -420,7 +464,7 @@ def scored_of(scores: Any) -> Scored:
         read,
         scores.kind in LARGER_IS_CLOSER,
         most,
-        max(cells.row_chunk, most) if cells.is_stored and cells.row_chunk > 1 else None,
+        row_chunk,
         scores.kind == "order",
         vectors,
     )
@@ -447,31 +491,37 @@ def compared_embeddings(
     With `as_read` no matrix is made, however small; `titles` are those of the columns of the
     probes, if a file has them.
     """
-    if (gallery is None) != (given[1].labels is None):
-        arguments = ("gallery", "gallery_labels")[:: 1 if gallery is not None else -1]
-        raise DataError("{} is given without {}; expected both or neither".format(*arguments))
+    if gallery is not None and given[1].labels is None:
+        raise DataError("gallery is given without gallery_labels; expected both or neither")
+    if gallery is None and given[1].labels is not None:
+        raise DataError("gallery_labels is given without gallery; expected both or neither")
+
+    # Embeddings and labels of the probes, and of the gallery if it is another set.
     nouns = ("probe", "gallery")[: 1 if gallery is None else 2]
     all_values = (probe, gallery)
-    sides, embeddings = given[: len(nouns)], []
+    sides = given[: len(nouns)]
+    embeddings = []
     for i, (noun, side) in enumerate(zip(nouns, sides, strict=True)):
         embeddings.append(as_embeddings(all_values[i], f"{noun} embeddings"))
-        people = side.labels = joined_labels(side.labels, ARGUMENTS[i][0])
+        labels = joined_labels(side.labels, ARGUMENTS[i][0])
+        side.labels = labels
         rows, width = embeddings[i].shape
-        if i == 0 and rows != length_of(people) == width:
+        if noun == "probe" and rows != length_of(labels) == width:
             raise DataError(
                 f"the probe embeddings have shape {(rows, width)}, but there are {width:,} labels: "
                 "are they transposed? Expected a row for each template; give embeddings.T"
             )
-        side.take_keys(all_values[i], people, names, i)
+        side.take_keys(all_values[i], labels, names, i)
         side.join(names)
         side.labels = as_subjects(side.labels, ARGUMENTS[i][0], rows)
     all_titles = titles or titles_of(probe), titles_of(gallery)
-    require_features(
-        *(
-            FeatureSide(embeddings[i], side.labels, f"{nouns[i]} embeddings", all_titles[i])
-            for i, side in enumerate(sides)
-        )
-    )
+    features = [
+        FeatureSide(embeddings[i], side.labels, f"{nouns[i]} embeddings", all_titles[i])
+        for i, side in enumerate(sides)
+    ]
+    require_features(*features)
+
+    # Means of the embeddings with equal labels and equal values of some columns.
     listed = [average] if isinstance(average, str) else require_list("average", average)
     columns = tuple(require_text("average", name) for name in listed)
     means_in_words = ""
@@ -479,13 +529,15 @@ def compared_embeddings(
     if columns:
         count = len(embeddings[0])
         means_in_words = f", means by {' and '.join(columns)} of {count} embeddings of probes"
-        for i, side in reversed([*enumerate(sides)]):
+        for i, side in reversed([*enumerate(sides)]):  # reasons of the probes come last, and stay
             meta = as_meta(side.meta, len(embeddings[i]), f"{nouns[i]}_meta")
             embeddings[i], side.meta, reasons = average_embeddings(
                 embeddings[i], {"": side.labels, **meta}, columns, nouns[i]
             )
             side.labels = side.meta.pop("")
             left_out |= reasons
+
+    # The distances. Without a gallery, the first side is also the last.
     source = EmbeddingSource(embeddings[0], embeddings[-1], metric, dtype)
     bytes_of_matrix = math.prod(source.shape) * source.dtype.itemsize
     is_small = bytes_of_matrix <= (OPTIONS["memory_limit"] or MEMORY_LIMIT)
@@ -493,15 +545,14 @@ def compared_embeddings(
     if columns:  # means have no keys
         given = given_sides([x.labels for x in given], [x.meta for x in given])
     elif gallery is None:
-        given[1].keys, given[1].has_keys = given[0].keys, True
+        given[1].keys = given[0].keys
+        given[1].has_keys = True
     attributes = {
         "kind": kind_of_metric(metric, kind),
         "origin": describe_metric(source.metric, embeddings[0]) + means_in_words,
         "metric": source.metric if isinstance(source.metric, str) else "",
-        "remarks": (
-            *remarks,
-            *left_out_of(left_out, columns),
-        ),
+        "remarks": (*remarks, *left_out_of(left_out, columns)),
         "_columns_left_out": left_out,
     }
-    return source.matrix() if is_small and not as_read else source, given, attributes
+    values = source.matrix() if is_small and not as_read else source
+    return values, given, attributes
