@@ -1,9 +1,16 @@
 """Scores of comparisons: two sides, and a source of values.
 
-A matrix is made from values or from embeddings (:class:`Cells`), fixed trials are a list of pairs
-(:class:`PairList`), and searches have their nearest entries alone (:class:`TopKLists`); `layout`
-says which. A template has an identity, a number, by which no template is compared with itself, in a
-square matrix and in any selection.
+============================  ==================  ======================================
+made by                       `_source`           `layout`
+============================  ==================  ======================================
+``Scores``, from_embeddings   :class:`Cells`      all-against-all, probe-against-gallery
+``from_pairs``, ``at_pairs``  :class:`PairList`   pairs
+``from_top_k``                :class:`TopKLists`  top-k
+============================  ==================  ======================================
+
+A template has an identity, a number, by which no template is compared with itself, in a square
+matrix and in any selection. Scores do not change: each method returns a view, in which some
+attributes are others (``_with``). The arguments are checked in :mod:`bioeval.scores.build`.
 """
 
 from __future__ import annotations
@@ -298,6 +305,7 @@ class Scores:
         shared: bool | None = None,
         **words: Any,
     ) -> None:
+        """Set the attributes of a matrix; `words` are its kind, nan and name."""
         matrix = as_values(values)
         self._set(**checked_words(**words), **memory_attributes())
         distractors = as_ids(distractor_ids)
@@ -308,24 +316,26 @@ class Scores:
         self._set(_has_no_names=names is None)
         if shared is not None:
             require_flag("shared", shared)
-        # Identities that equal names give stay if the scores or the user confirm them.
-        is_one_set, names = self.probe_ids is self.gallery_ids, self.probe_names
-        if (
-            not is_one_set
-            and names is not None
-            and ((partner := columns_of_probes(self)) >= 0).any()
-        ):
-            scored = scored_of(self)
-            are_shared, remarks = confirm_names(scored, partner, names, shared=shared)
-            self._set(remarks=(*self.remarks, *remarks))
-            if not are_shared:
-                probe_ids = np.arange(self.shape[1], sum(self.shape), dtype=np.int64)
-                self._set(probe_ids=probe_ids)
-                if self._labelled:
-                    codes = self._codes.apart(self.no_person_ids, probe_ids, self.gallery_ids)
-                    self._set(_codes=codes)
-        if other_order is not None and self._labelled and is_one_set:
-            refuse_other_order(scored_of(self), self.probe_labels, other_order)
+        if self.probe_ids is self.gallery_ids:  # one set
+            if other_order is not None and self._labelled:
+                refuse_other_order(scored_of(self), self.probe_labels, other_order)
+        elif self.probe_names is not None:
+            self._confirm_identities(self.probe_names, shared)
+
+    def _confirm_identities(self, names: pd.Index, shared: bool | None) -> None:
+        """Keep the identities that equal names give if the scores or the user confirm them."""
+        partner = columns_of_probes(self)
+        if not (partner >= 0).any():
+            return
+        are_shared, remarks = confirm_names(scored_of(self), partner, names, shared=shared)
+        self._set(remarks=(*self.remarks, *remarks))
+        if are_shared:
+            return
+        probe_ids = np.arange(self.shape[1], sum(self.shape), dtype=np.int64)
+        self._set(probe_ids=probe_ids)
+        if self._labelled:
+            codes = self._codes.apart(self.no_person_ids, probe_ids, self.gallery_ids)
+            self._set(_codes=codes)
 
     @classmethod
     def from_embeddings(
@@ -398,10 +408,22 @@ class Scores:
                [1.41, 1.35, 0.  ]])
         """
         given = given_sides((labels, gallery_labels), (probe_meta, gallery_meta))
-        options: dict[str, Any] = {"metric": metric, "kind": kind, "dtype": dtype, "names": names}
-        options |= {"nan": nan, "name": name, "mask": mask, "exclude": exclude, "shared": shared}
-        options |= {"average": average, "distractor_ids": distractor_ids}
-        return cls._from_embeddings(probe, gallery, given, **options)
+        return cls._from_embeddings(
+            probe,
+            gallery,
+            given,
+            names=names,
+            exclude=exclude,
+            nan=nan,
+            name=name,
+            mask=mask,
+            distractor_ids=distractor_ids,
+            shared=shared,
+            metric=metric,
+            kind=kind,
+            dtype=dtype,
+            average=average,
+        )
 
     @classmethod
     def _from_embeddings(
@@ -635,12 +657,14 @@ class Scores:
         )
 
     def _set(self, **attributes: Any) -> None:
+        """Set attributes of scores that are being made."""
         for name in _FIXED:
             if isinstance(attributes.get(name), np.ndarray):
                 read_only(attributes[name])
         self.__dict__.update(attributes)
 
     def _with(self, **attributes: Any) -> Scores:
+        """Return a view with other attributes; what was computed from the old ones is left out."""
         view = object.__new__(type(self))
         for name, value in self.__dict__.items():
             if not isinstance(getattr(type(self), name, None), cached_property):
@@ -706,10 +730,11 @@ class Scores:
         side = require_integer("side", side, low=0, high=1)
         if self.layout != "pairs":
             return (self._probe_keys, self._gallery_keys)[side]
-        names = None
-        if (templates := self.pairs.templates) is not None:
-            names = as_names(templates.values[(templates.probe, templates.gallery)[side]])
-        return Keys(names, self.pair_keys.numbers)
+        templates = self.pairs.templates
+        if templates is None:
+            return Keys(numbers=self.pair_keys.numbers)
+        codes = templates.probe if side == 0 else templates.gallery
+        return Keys(as_names(templates.values[codes]), self.pair_keys.numbers)
 
     @cached_property
     def layout(self) -> Layout:
@@ -722,9 +747,8 @@ class Scores:
         if self.probe_ids is self.gallery_ids:
             return "all-against-all"
         number = 1 + max(self.probe_ids.max(initial=0), self.gallery_ids.max(initial=0))
-        if present(self.gallery_ids, number)[self.probe_ids].all():
-            return "all-against-all"
-        return "probe-against-gallery"
+        is_enrolled = present(self.gallery_ids, number)  # by identity
+        return "all-against-all" if is_enrolled[self.probe_ids].all() else "probe-against-gallery"
 
     @property
     def layout_in_words(self) -> str:
@@ -750,6 +774,8 @@ class Scores:
         if self.layout != "pairs":
             return self._codes
         codes = self.pairs.codes
+        # A list does not tell templates of no person apart. Those of a side with one label have one
+        # identity, odd for probes and even for enrolled templates.
         return codes.apart(self.no_person_ids, 2 * codes.probe + 1, 2 * codes.gallery)
 
     @property
@@ -761,8 +787,9 @@ class Scores:
     def subjects(self) -> np.ndarray:
         """The distinct labels of both sides, without distractors and junk."""
         if self.layout == "pairs":
-            are_known = self.pairs.people is not None
-            return self.pairs.distinct_subjects(self.codes) if are_known else np.array([])
+            if self.pairs.people is None:
+                return np.array([])
+            return self.pairs.distinct_subjects(self.codes)
         return self._codes.values[self._codes.people(self._codes.probe, self._codes.gallery)]
 
     @property
@@ -925,11 +952,13 @@ class Scores:
         column = as_index(gallery_index, self.shape[1], "gallery_index")
         if len(row) != len(column):
             raise DataError(f"probe_index has {len(row)} entries and gallery_index {len(column)}")
-        itself = self.probe_ids[row] == self.gallery_ids[column]
-        _refuse_cells(itself, row, column, "of a template with itself")
+        with_itself = self.probe_ids[row] == self.gallery_ids[column]
+        _refuse_cells(with_itself, row, column, "of a template with itself")
+
         # The class of each pair. Pairs of no person are no attempts, unless `genuine` decides.
-        is_nobody = codes.no_person[codes.probe[row]], codes.no_person[codes.gallery[column]]
-        are_nobody = is_nobody[0] & is_nobody[1]
+        is_nobody_probe = codes.no_person[codes.probe[row]]
+        is_nobody_enrolled = codes.no_person[codes.gallery[column]]
+        are_nobody = is_nobody_probe & is_nobody_enrolled
         notes = list[Message]()
         if genuine is None:
             if not self._labelled:
@@ -948,18 +977,21 @@ class Scores:
                 np.asarray(genuine) == 1,
                 codes.gallery[column],
                 codes.probe[row],
-                ~(is_nobody[0] | is_nobody[1]),
+                ~(is_nobody_probe | is_nobody_enrolled),
                 partial(places_in_words, "pair"),
             )
+
+        # Cells that are no attempts of the matrix are none of the list.
         _refuse_cells(cells.is_ignored(row, column), row, column, "in cells that the mask ignores")
         is_excluded = excluded(self, row, column) & ~are_nobody
         _refuse_cells(is_excluded, row, column, f"left out by exclude={', '.join(self.exclude)}")
-        people = None
+
+        subjects = None
         if self._labelled:
-            sides = self.gallery_labels[column], self.probe_labels[row]
-            people = np.column_stack([side.astype(object) for side in sides])
+            enrolled, probe = self.gallery_labels[column], self.probe_labels[row]
+            subjects = np.column_stack([enrolled.astype(object), probe.astype(object)])
         values = cells.read_cells(row, column)
-        pairs = PairList.from_arrays(values, genuine, subjects=people, pair_folds=pair_folds)
+        pairs = PairList.from_arrays(values, genuine, subjects=subjects, pair_folds=pair_folds)
         ids = np.column_stack([self.gallery_ids[column], self.probe_ids[row]])
         pairs = replace(pairs, ids=ids)
         trials = self._of_pairs(pairs, kind=self.kind, nan=self.nan, name=self.name)
@@ -1047,12 +1079,13 @@ class Scores:
         """The numbers of genuine and of impostor comparisons that failed (NaN)."""
         if self.layout == "top-k" or self.dtype.kind != "f":
             return 0, 0
+        # Whether each failed comparison is genuine, block by block.
         if self.layout == "pairs":
-            failed = [self.genuine[np.isnan(self.values)]]
+            blocks = [self.genuine[np.isnan(self.values)]]
         else:
-            failed = [genuine for _, _, genuine in failed_cells(self)]
-        same = sum(int(np.count_nonzero(genuine)) for genuine in failed)
-        return same, sum(map(len, failed)) - same
+            blocks = [is_genuine for _, _, is_genuine in failed_cells(self)]
+        genuine = sum(int(np.count_nonzero(is_genuine)) for is_genuine in blocks)
+        return genuine, sum(map(len, blocks)) - genuine
 
     def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Scores:
         """Take some probes and some gallery templates, without copying any score.
@@ -1108,18 +1141,26 @@ class Scores:
             columns = as_index(gallery, self.cells.shape[1], "gallery")
             if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
                 raise DataError("gallery selects a template more than once")
-        chosen: dict[str, Any] = {}
-        for number, (side, chosen_index) in enumerate((("probe", rows), ("gallery", columns))):
-            if chosen_index is not None:
-                meta = (self.probe_meta, self.gallery_meta)[number]
-                chosen |= {
-                    f"{side}_ids": getattr(self, f"{side}_ids")[chosen_index],
-                    f"{side}_labels": getattr(self, f"{side}_labels")[chosen_index],
-                    f"_{side}_meta": {x: read_only(y[chosen_index]) for x, y in meta.items()},
-                    f"_{side}_keys": self.keys(number).take(chosen_index),
-                }
-        codes, source = self.codes.select(rows, columns), self._source.select(rows, columns)
-        return scores._with(_codes=codes, _source=source, **chosen)
+        attributes: dict[str, Any] = {}
+        if rows is not None:
+            attributes |= {
+                "probe_ids": self.probe_ids[rows],
+                "probe_labels": self.probe_labels[rows],
+                "_probe_meta": {x: read_only(y[rows]) for x, y in self._probe_meta.items()},
+                "_probe_keys": self._probe_keys.take(rows),
+            }
+        if columns is not None:
+            attributes |= {
+                "gallery_ids": self.gallery_ids[columns],
+                "gallery_labels": self.gallery_labels[columns],
+                "_gallery_meta": {x: read_only(y[columns]) for x, y in self._gallery_meta.items()},
+                "_gallery_keys": self._gallery_keys.take(columns),
+            }
+        return scores._with(
+            _codes=self.codes.select(rows, columns),
+            _source=self._source.select(rows, columns),
+            **attributes,
+        )
 
     def with_mask(self, mask: Any) -> Scores:
         """Return the same values with another mask.
@@ -1203,40 +1244,41 @@ def chosen_sides(
     scores: Scores, index: tuple[Any, ...], probes: Any, gallery: Any
 ) -> tuple[Scores, Any, Any]:
     """Return scores, perhaps with a remark, and the probes and gallery of `select`; None: all."""
-    if index:
-        if len(index) > 2 or probes is not None or gallery is not None:
+    if index and (len(index) > 2 or probes is not None or gallery is not None):
+        raise DataError(
+            "select takes one index of both sides, two of probes and gallery, or the "
+            "arguments probes= and gallery="
+        )
+    if len(index) == 1:  # perhaps a named tuple of both sides
+        index = named_choice(index[0]) or index
+    if len(index) == 2:
+        probes, gallery = index
+    elif len(index) == 1:
+        probes = index[0]
+        if scores.layout not in ("pairs", "top-k"):  # a list has rows alone
+            gallery = probes
+        if gallery is not None and not np.array_equal(scores.probe_ids, scores.gallery_ids):
+            probe_count, gallery_count = scores.shape
             raise DataError(
-                "select takes one index of both sides, two of probes and gallery, or the "
-                "arguments probes= and gallery="
+                f"one index takes the same templates on both sides, but the {probe_count:,} "
+                f"probes and the {gallery_count:,} gallery templates are not the same; give "
+                "scores.select(probes=...) or scores.select(gallery=...)"
             )
-        if len(index) == 1:
-            index = named_choice(index[0]) or index
-        if len(index) == 2:
-            probes, gallery = index
-        else:
-            (probes,) = index
-            is_list = scores.layout in ("pairs", "top-k")
-            gallery = None if is_list else probes
-            if gallery is not None and not np.array_equal(scores.probe_ids, scores.gallery_ids):
-                probe_count, gallery_count = scores.shape
-                raise DataError(
-                    f"one index takes the same templates on both sides, but the {probe_count:,} "
-                    f"probes and the {gallery_count:,} gallery templates are not the same; give "
-                    "scores.select(probes=...) or scores.select(gallery=...)"
-                )
+
+    # An index of a boolean array with keys, as of pandas, is brought into the order of the scores.
     sides = []
     row_keys = scores.pair_keys if scores.layout == "pairs" else scores.keys(0)
-    for index, keys, argument in (
+    for side, keys, argument in (
         (probes, row_keys, "`probes`"),
         (gallery, scores.keys(1), "`gallery`"),
     ):
-        is_choice = getattr(getattr(index, "dtype", None), "kind", "") == "b"
-        if is_choice and index_of(index) is not None:  # a choice with keys
-            in_scores_order = in_order(index, keys, argument)
+        is_boolean = getattr(getattr(side, "dtype", None), "kind", "") == "b"
+        if is_boolean and index_of(side) is not None:
+            in_scores_order = in_order(side, keys, argument)
             scores = scores.with_remarks(*in_scores_order.remarks)
-            index = in_scores_order.values
-        is_whole = isinstance(index, slice) and index == slice(None)
-        sides.append(None if is_whole else index)
+            side = in_scores_order.values
+        is_whole = isinstance(side, slice) and side == slice(None)
+        sides.append(None if is_whole else side)
     return scores, sides[0], sides[1]
 
 
