@@ -1,4 +1,14 @@
-"""Identification rates for galleries of different sizes."""
+"""Identification rates for galleries of different sizes.
+
+The definition, over all galleries of ``n`` of the subjects, each as likely as any other::
+
+    cms[n, k] = mean over genuine probes of P(gallery has < k subjects nearer than the mate)
+    far[n, t] = mean over impostors of P(gallery has a subject that t accepts)
+
+If 2 of 49 other subjects are nearer than the mate, a gallery of 10 has the mate and, among its 9
+others, neither of the 2 with the probability ``C(47, 9) / C(49, 9) = 0.66``: this probe adds 0.66
+to CMS at rank 1.
+"""
 
 from __future__ import annotations
 
@@ -167,10 +177,11 @@ def gallery_size(
     identified = _identified_by_size(probes_by_closer, gallery_sizes, ranks, genuine_attempts)
     identification_rates = rate(identified, genuine_attempts)
     cms = identification_rates[:, -1]  # the last threshold accepts all mates
-    accepted_by_size = []
-    for size in gallery_sizes.tolist():
-        accepted_by_size.append(sum(_accepted(histogram[kind], kind, size) for kind in kinds))
-    accepted = np.minimum(np.stack(accepted_by_size), impostor_attempts)
+    accepted_by_size = [
+        sum(_accepted(histogram[kind], kind, size) for kind in kinds)
+        for size in gallery_sizes.tolist()
+    ]
+    accepted = np.minimum(np.stack(accepted_by_size), impostor_attempts)  # sums are rounded
     far = rate(accepted, impostor_attempts)
 
     # The dataset.
@@ -240,8 +251,13 @@ def _checked_sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
         spread = np.geomspace(min(2, subjects), subjects, SIZES)
         return np.unique(np.rint(spread).astype(np.int64))
     array = np.atleast_1d(require_array("sizes", sizes))
-    is_listed = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
-    if not is_listed or array[0] < 1 or array[-1] > subjects or (array[1:] <= array[:-1]).any():
+    is_list_of_integers = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
+    if (
+        not is_list_of_integers
+        or array[0] < 1
+        or array[-1] > subjects
+        or (array[1:] <= array[:-1]).any()
+    ):
         raise DataError(
             f"`sizes` is {received(sizes)}; expected increasing whole numbers of "
             f"subjects from 1 to {subjects:,}, the subjects of the gallery"

@@ -308,6 +308,7 @@ def by_group(
     distance_rule = rule.as_distance(scores.kind)
     counting = FoldAttempts(None, [groups.sides], [[(Subset(),)]], distance_rule, Rule("eer"))
     with rows_reported(passes=2):
+        # One division has one fold of one subset, which is all attempts.
         (((attempts,),),) = reduce(scores, counting)
         report_rows(scores.shape[0], scores.shape[0])  # the second pass may not be needed
     chosen = choose(distance_rule, attempts)
@@ -363,33 +364,13 @@ def _read_groups(scores: Scores, group: Any) -> Groups:
     name = values if isinstance(values, str) else ""
     if name in scores.probe_meta:
         gallery = scores.gallery_meta.get(name)
-        of_probes |= gallery is None or bool(no_value(gallery, "group").all())
-    messages = list[Message]()
+        if gallery is None or no_value(gallery, "group").all():
+            of_probes = True
+    messages: list[Message] = []
     if not of_probes:
-        known_scores, columns = with_known_values(scores, values)
-        codes = known_scores.codes
-        labels, sides = _labels_of(*columns)
-        group_of_template = np.concatenate(sides)
-        # A subject has the group of its last template; a template in another group tells that the
-        # subject is in several.
-        group_of_person = np.full(len(codes.values), -1, dtype=np.int64)
-        group_of_person[codes.probe] = sides[0]
-        group_of_person[codes.gallery] = sides[1]
-        person = np.append(codes.probe, codes.gallery)
-        in_several = person[group_of_person[person] != group_of_template]
-        if not len(in_several):
-            return Groups(labels, sides, group_of_person, name, known_scores, [])
-
-        first = in_several[0]
-        groups_of_first = labels[np.unique(group_of_template[person == first])].tolist()
-        first_name = plain(codes.values[first])
-        several = len(np.unique(in_several))
-        if is_pair(values):
-            raise _in_several_groups(scores, first_name, groups_of_first, several)
-        people = len(np.unique(person))
-        if 2 * several < people:  # it may be a mistake
-            about = {"subject": first_name, "groups": groups_of_first}
-            messages.append(Message("groups-of-attempts", several=several, of=people, **about))
+        groups, messages = _groups_of_people(scores, values, name)
+        if groups is not None:
+            return groups
 
     # Groups of attempts.
     scores, (probe, _) = with_known_values(scores, values, of_probes=True)
@@ -398,6 +379,38 @@ def _read_groups(scores: Scores, group: Any) -> Groups:
     is_square = scores.layout != "pairs" and np.array_equal(scores.probe_ids, scores.gallery_ids)
     group_of_column = group_of_probe if is_square else np.zeros(scores.shape[-1], dtype=np.int64)
     return Groups(labels, (group_of_probe, group_of_column), None, name, scores, messages)
+
+
+def _groups_of_people(
+    scores: Scores, values: Any, name: str
+) -> tuple[Groups | None, list[Message]]:
+    """Return groups of people; None, with remarks, if a subject is in several groups."""
+    scores, columns = with_known_values(scores, values)
+    codes = scores.codes
+    labels, sides = _labels_of(*columns)
+    group_of_template = np.concatenate(sides)
+    # A subject has the group of its last template; a template in another group tells that the
+    # subject is in several.
+    group_of_person = np.full(len(codes.values), -1, dtype=np.int64)
+    group_of_person[codes.probe] = sides[0]
+    group_of_person[codes.gallery] = sides[1]
+    person = np.append(codes.probe, codes.gallery)
+    in_several = person[group_of_person[person] != group_of_template]
+    if not len(in_several):
+        return Groups(labels, sides, group_of_person, name, scores, []), []
+
+    first = in_several[0]
+    groups_of_first = labels[np.unique(group_of_template[person == first])].tolist()
+    first_name = plain(codes.values[first])
+    several = len(np.unique(in_several))
+    if is_pair(values):
+        raise _in_several_groups(scores, first_name, groups_of_first, several)
+    people = len(np.unique(person))
+    if 2 * several >= people:
+        return None, []
+    # Most subjects are in one group: the others may be a mistake.
+    about = {"subject": first_name, "groups": groups_of_first}
+    return None, [Message("groups-of-attempts", several=several, of=people, **about)]
 
 
 def _in_several_groups(scores: Scores, subject: Any, groups: list[str], several: int) -> DataError:
@@ -687,25 +700,33 @@ def impostors_of_groups(
     # accepted ones and all; then the same of attempts that claim each person.
     everyone = np.arange(len(group))
     (accepted,), attempts = counts.of_groups(everyone, group)
-    all_probing = np.stack([accepted, attempts])
+    as_probe = np.stack([accepted, attempts])
     (accepted,), attempts = counts.of_groups(group, everyone)
-    all_claimed = np.stack([accepted.T, attempts.T])
+    as_claimed = np.stack([accepted.T, attempts.T])
     pairs = _disjoint_pairs(counts, group, groups)
     for g, h in np.ndindex(groups, groups):
+        # What is left out with each person as probe, and as claimed subject, (2, people).
         probes = np.flatnonzero(group == g)
         enrolled = np.flatnonzero(group == h)
-        probing = all_probing[:, probes, h]
-        claimed = all_claimed[:, enrolled, g]
+        probing = as_probe[:, probes, h]
+        claimed = as_claimed[:, enrolled, g]
         if g == h:  # a person is left out on both sides
-            left_out, person = probing + claimed, probes
+            left_out = probing + claimed
+            person = probes
         else:
             left_out = np.concatenate([probing, claimed], axis=1)
             person = np.append(probes, enrolled)
         has_attempt = (left_out[1] > 0) & ~counts.no_person[person]
-        errors, attempts = probing.sum(axis=1).tolist()
-        errors_of, attempts_of = left_out[:, has_attempt]
-        trials = int(pairs[g, h])
-        yield PeopleOfRate(errors, attempts, errors_of, attempts_of, trials, person[has_attempt])
+        errors_left_out, attempts_left_out = left_out[:, has_attempt]
+        errors_of_pair, attempts_of_pair = probing.sum(axis=1).tolist()
+        yield PeopleOfRate(
+            errors=errors_of_pair,
+            attempts=attempts_of_pair,
+            errors_of=errors_left_out,
+            attempts_of=attempts_left_out,
+            trials=int(pairs[g, h]),
+            person=person[has_attempt],
+        )
 
 
 def _disjoint_pairs(counts: PeopleCounts, group: np.ndarray, groups: int) -> np.ndarray:
