@@ -507,23 +507,15 @@ def _rates(groups: Groups, counts: FoldCounts, chosen: ChosenThreshold) -> xr.Da
         **chosen.in_units(scores.kind),
     }
 
-    # Remarks leave out all groups together.
-    if chosen.defined:
-        far_of_groups = far.diagonal() if of_people else far
-        remarks = _remarks_on_undefined(labels, frr[:-1], far_of_groups[:-1], of_people)
-    else:
-        why = "there is no genuine or no impostor attempt to choose a threshold on"
-        about = {"what": "rates are", "why": why, "advice": "; give a number as `threshold`"}
-        remarks = [Message("rates-of-groups-undefined", **about, groups=labels.tolist())]
+    # Remarks leave out all groups together. Groups of few subjects have a remark of their own.
+    remarks = _remarks_on_undefined(labels, frr, far, defined=chosen.defined)
     if is_small[:-1].any():
         listed = labels[is_small[:-1]].tolist()
         remarks.append(Message("groups-of-few-subjects", needed=FEW_SUBJECTS, groups=listed))
-    for rate, overall, is_listed in (
-        ("frr", float(frr[-1]), lacks_rejects & ~is_small),
-        ("far", float(far.flat[-1]), lacks_accepts & ~involves_small),
-    ):
-        if not math.isnan(overall):
-            remarks += _remarks_on_few_errors(labels, rate, overall, is_listed, symmetric)
+    lacks_only_rejects = lacks_rejects & ~is_small
+    lacks_only_accepts = lacks_accepts & ~involves_small
+    remarks += _remarks_on_few_errors(labels, "frr", frr[-1], lacks_only_rejects, symmetric)
+    remarks += _remarks_on_few_errors(labels, "far", far.flat[-1], lacks_only_accepts, symmetric)
 
     provenance = Provenance.from_scores(scores)
     attrs = about_attrs(provenance, "groups", "verification by group", remarks)
@@ -552,13 +544,23 @@ def _subjects(groups: Groups) -> np.ndarray:
 
 
 def _remarks_on_undefined(
-    labels: np.ndarray, frr: np.ndarray, far: np.ndarray, of_people: bool
+    labels: np.ndarray, frr: np.ndarray, far: np.ndarray, *, defined: bool
 ) -> list[Message]:
-    """Return remarks on groups, (groups,), without attempts of one kind; FAR is within groups."""
+    """Return remarks on groups without attempts of one kind, or on all if no rate is `defined`.
+
+    FAR (groups + 1, groups + 1) is of groups of people, of which rates within groups are judged.
+    """
+    if not defined:
+        why = "there is no genuine or no impostor attempt to choose a threshold on"
+        about = {"what": "rates are", "why": why, "advice": "; give a number as `threshold`"}
+        return [Message("rates-of-groups-undefined", **about, groups=labels.tolist())]
+    name_of_far = "{far}"
+    if far.ndim == 2:
+        far = far.diagonal()
+        name_of_far = "{far} within groups"
     remarks = []
-    name_of_far = "{far} within groups" if of_people else "{far}"
     for rate, rates, attempts in (("{frr}", frr, "genuine"), (name_of_far, far, "impostor")):
-        listed = labels[np.isnan(rates)].tolist()
+        listed = labels[np.isnan(rates[:-1])].tolist()
         if listed:
             about = {"what": f"{rate} is", "why": f"groups without {attempts} attempts"}
             remarks.append(Message("rates-of-groups-undefined", **about, groups=listed, advice=""))
@@ -571,7 +573,10 @@ def _remarks_on_few_errors(
     """Return the remark on groups, or pairs of groups, with few expected errors; empty without any.
 
     `is_listed` has a last row, and a last column, of all groups together, which are left out.
+    `overall` is the rate of all groups, by which errors are expected; NaN expects none.
     """
+    if math.isnan(overall):
+        return []
     if is_listed.ndim == 1:
         listed = labels[is_listed[:-1]].tolist()
     else:
@@ -581,7 +586,7 @@ def _remarks_on_few_errors(
         return []
     errors = {"frr": "false rejects", "far": "false accepts"}[rate]
     about: dict[str, Any] = {"needed": int(RuleOf(30)), "errors": errors, "rate": rate}
-    about["overall"] = overall
+    about["overall"] = float(overall)
     if symmetric:
         about["once"] = "each pair of templates counts once"
     return [Message("few-expected-errors-in-groups", **about, groups=listed)]

@@ -447,10 +447,10 @@ def _animals(genuine_mean: np.ndarray, impostor_mean: np.ndarray, quantile: floa
 
 
 def _ends(means: np.ndarray, most: int) -> dict[str, np.ndarray]:
-    """Return which subjects are best and which are worst, by means of which small ones are good.
+    """Return which subjects are best (small means) and which are worst, by "best" and "worst".
 
-    At most so many subjects are best, and as many worst. If several tie at the limit, none of them
-    is. Means tie that differ by no more than sums are rounded.
+    The number of best subjects is at most `most`, and so is that of worst ones. If several tie at
+    this limit, none of them is. Means tie that differ by no more than sums are rounded.
     """
     if not most:
         return dict.fromkeys(("best", "worst"), np.zeros(len(means), dtype=bool))
