@@ -3,6 +3,10 @@
 Numbers alone, a .npy array or a text, have their labels or trials in other files. Beside ``x.npy``
 lies ``x.labels.csv`` (all-against-all), or ``x.probe.csv`` and ``x.gallery.csv``. A file of
 embeddings has one row per template; the gallery's embeddings are another file.
+
+`load` reads a file in three steps: `recognise` finds its format, the reader of the format in
+`arrays.py` (named arrays) or `lists.py` (texts and tables) makes scores of it, and `_read` refuses
+the arguments that had no effect.
 """
 
 from __future__ import annotations
@@ -233,33 +237,21 @@ def _read(path: Any, impostor: Path | None, arguments: Arguments, only_embedding
     place = Path("DataFrame") if is_frame else existing_file(path)
     form = "text" if is_frame else recognise(place, arguments)
     noun = FORMATS[form].noun
-    further_files = filter(None, (impostor, *map(arguments.peek, ("labels", "gallery", "trials"))))
+    further_files = [impostor, *map(arguments.peek, ("labels", "gallery", "trials"))]
+    further_files = [file for file in further_files if file is not None]
     with naming_file(place, *further_files), guarded(place, expected=noun):
-        if impostor is not None and form not in ("npy", "text"):
-            raise arguments.no_meaning(place, "path", f"two files, of which one is {noun}")
-        are_features = "metric" in arguments or "average" in arguments
         if impostor is not None:
+            if form not in ("npy", "text"):
+                raise arguments.no_meaning(place, "path", f"two files, of which one is {noun}")
             scores = scores_of_two_files(place, impostor, arguments)
         elif is_frame:
             scores = read_frame(path, arguments)
-        elif form == "text":
-            scores = read_text_table(place, arguments)
-        elif form == "matrix-text":
-            scores = read_numbers(place, arguments)
-        elif form == "npy" and "trials" in arguments and not are_features:
-            scores = scores_in_order(place, arguments)
-        elif form == "npy":
-            scores = scores_of_array(place, open_npy(place), arguments, only_embeddings)
-        elif form == "parquet":
-            scores = read_parquet(place, arguments)
         else:
-            arrays = {"npz": open_npz, "mat": open_mat, "h5": open_hdf5}[form](place)
-            scores = scores_of(place, arrays, arguments, form == "mat", only_embeddings)
+            scores = _read_format(place, form, arguments, only_embeddings)
         exclude = arguments.take("exclude", ())
         ids = arguments.take("distractor_ids", scores.distractor_ids)
-        contents = {"pairs": "a list of pairs", "top-k": "top-K lists"}
-        content = "embeddings" if scores.metric else contents.get(scores.layout)
-        content = content or "a matrix of scores"
+        nouns = {"pairs": "a list of pairs", "top-k": "top-K lists"}
+        content = "embeddings" if scores.metric else nouns.get(scores.layout, "a matrix of scores")
         arguments.refuse_unused(place, content)
         scores = scores._with(reading=(*scores.reading, *dict.fromkeys(arguments.notes)))
         if only_embeddings and not scores.streams:
@@ -267,11 +259,29 @@ def _read(path: Any, impostor: Path | None, arguments: Arguments, only_embedding
         if exclude:
             scores = scores.excluding(*exclude)
     junk_ids = scores.junk_ids
-    if pattern := arguments.peek("names_of"):
-        form_of_names = PATTERNS[pattern]
-        junk_ids = form_of_names.junk_ids
-        ids = ids if "distractor_ids" in arguments else form_of_names.distractor_ids or None
+    if data_set := arguments.peek("names_of"):
+        pattern = PATTERNS[data_set]
+        junk_ids = pattern.junk_ids
+        if "distractor_ids" not in arguments:
+            ids = pattern.distractor_ids or None
     return marking(scores, ids, junk_ids)
+
+
+def _read_format(path: Path, form: str, arguments: Arguments, only_embeddings: bool) -> Scores:
+    """Read a file of a known format, a key of `FORMATS`."""
+    if form == "text":
+        return read_text_table(path, arguments)
+    if form == "matrix-text":
+        return read_numbers(path, arguments)
+    if form == "parquet":
+        return read_parquet(path, arguments)
+    if form == "npy":
+        are_features = "metric" in arguments or "average" in arguments
+        if "trials" in arguments and not are_features:
+            return scores_in_order(path, arguments)
+        return scores_of_array(path, open_npy(path), arguments, only_embeddings)
+    open_arrays = {"npz": open_npz, "mat": open_mat, "h5": open_hdf5}[form]
+    return scores_of(path, open_arrays(path), arguments, form == "mat", only_embeddings)
 
 
 # ------------------------------------------------------------------------- what a file is
@@ -364,15 +374,20 @@ def _format_of_text(path: Path, arguments: Arguments) -> str:
     # count before numbers of the columns. With a metric, a first line without any number may name
     # the features, and the second line decides.
     first, *below = head_of(path).rows
+    number_count = 0
     if "metric" in arguments and not any(map(like_number, first)):
-        numbers = len(first) if below and all(map(like_number, below[0])) else 0
+        if below and all(map(like_number, below[0])):
+            number_count = len(first)
     else:
         cells = first[1:] if not first[0] and counts_columns(first[1:]) else first
-        numbers = len(cells) if all(not x or like_number(x) for x in cells) else 0
-    is_list = any(x in arguments for x in ("columns.scores", "trials", "subject_from", "format"))
-    is_list = is_list or not {*map(folded, arguments.meta)}.isdisjoint(COLUMNS["score"])
-    is_list = is_list or labels is not None and labels.is_file() and lists_templates(labels)
-    if not is_list and (labels or gallery) and numbers >= (2 if gallery else 3):
+        if all(not x or like_number(x) for x in cells):
+            number_count = len(cells)
+    is_list = (
+        any(x in arguments for x in ("columns.scores", "trials", "subject_from", "format"))
+        or not {*map(folded, arguments.meta)}.isdisjoint(COLUMNS["score"])
+        or (labels is not None and labels.is_file() and lists_templates(labels))
+    )
+    if not is_list and (labels or gallery) and number_count >= (2 if gallery else 3):
         return "matrix-text"
     if gallery:
         raise fault(
