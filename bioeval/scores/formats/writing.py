@@ -1,4 +1,9 @@
-"""Writing scores: .npz, and lists of pairs as text or Parquet."""
+"""Writing scores: .npz, and lists of pairs as text or Parquet.
+
+`WRITTEN`, at the end, has the function that writes each format. A .npz file has all of the scores,
+as `_arrays` yields them; a list has the attempts of verification alone, in `_blocks_of_lines`, and
+`losses` says what is lost.
+"""
 
 from __future__ import annotations
 
@@ -135,25 +140,30 @@ def _write_npz(scores: Scores, path: Path) -> None:
     with replacing(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
         for name, values in _arrays(scores, path):
             if isinstance(values, tuple):
-                shape, dtype, read = values
+                shape, dtype, read_rows = values
             else:
                 array = np.asarray(values)
                 shape, dtype = array.shape, array.dtype
-                read = partial(lambda x, low, high: x[low:high], np.atleast_1d(array))
+                read_rows = partial(_rows, np.atleast_1d(array))
             # A fixed date, so that equal scores give equal files.
             member = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
-            head = {
+            header = {
                 "descr": npy_format.dtype_to_descr(np.dtype(dtype)),
                 "fortran_order": False,
                 "shape": tuple(map(int, shape)),
             }
-            count = shape[0] if shape else 1
-            step = max(1, _BLOCK_BYTES // max(1, prod(shape[1:]) * dtype.itemsize))
+            row_count = shape[0] if shape else 1
+            row_bytes = prod(shape[1:]) * dtype.itemsize
+            step = max(1, _BLOCK_BYTES // max(1, row_bytes))
             with archive.open(member, "w", force_zip64=True) as file:
-                npy_format.write_array_header_1_0(file, head)
-                for low in range(0, count, step):
-                    block = read(low, min(count, low + step))
+                npy_format.write_array_header_1_0(file, header)
+                for low in range(0, row_count, step):
+                    block = read_rows(low, min(row_count, low + step))
                     file.write(np.ascontiguousarray(block, dtype=dtype).tobytes())
+
+
+def _rows(array: np.ndarray, low: int, high: int) -> np.ndarray:
+    return array[low:high]
 
 
 def _arrays(scores: Scores, path: Path) -> Iterator[tuple[str, Any]]:
@@ -169,7 +179,8 @@ def _arrays(scores: Scores, path: Path) -> Iterator[tuple[str, Any]]:
         if ids or name == "distractor_ids" and ids is not None:
             dtype = np.int64 if all(isinstance(x, int) for x in ids) else np.str_
             yield name, np.array(ids, dtype=dtype)
-    is_list, is_top_k = scores.layout == "pairs", scores.layout == "top-k"
+    is_list = scores.layout == "pairs"
+    is_top_k = scores.layout == "top-k"
     is_square = not is_list and not is_top_k and _is_square(scores)
     if is_list:
         yield "genuine", scores.genuine
@@ -184,7 +195,8 @@ def _arrays(scores: Scores, path: Path) -> Iterator[tuple[str, Any]]:
         yield "probe_labels", _storable(scores.probe_labels, "probe_labels", path)
         if not is_square:
             yield "gallery_labels", _storable(scores.gallery_labels, "gallery_labels", path)
-    for side in ("probe",) if is_square else ("probe", "gallery"):
+    sides = ("probe",) if is_square else ("probe", "gallery")
+    for side in sides:
         meta = getattr(scores, f"{side}_meta")
         for column, values in meta.items():
             if (name := f"{side}_{column}") in RESERVED:
@@ -218,6 +230,7 @@ def _arrays(scores: Scores, path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _is_square(scores: Scores) -> bool:
+    """Whether rows and columns of a matrix are the same templates with the same metadata."""
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
     rows, columns = scores.probe_meta, scores.gallery_meta
@@ -225,8 +238,8 @@ def _is_square(scores: Scores) -> bool:
         return False
     for name, column in rows.items():
         gallery_column = columns[name]
-        missing = column.dtype.kind in "fM" and gallery_column.dtype.kind in "fM"
-        if not np.array_equal(column, gallery_column, equal_nan=missing):
+        may_be_nan = column.dtype.kind in "fM" and gallery_column.dtype.kind in "fM"
+        if not np.array_equal(column, gallery_column, equal_nan=may_be_nan):
             return False
     return True
 
@@ -313,6 +326,7 @@ def _subjects(scores: Scores) -> list[np.ndarray]:
 
 
 def _words(values: np.ndarray) -> np.ndarray:
+    """Return values as text, empty where one is missing."""
     words = np.array([*map(str, values.tolist())], dtype=object)
     words[missing_values(values)] = ""
     return words
@@ -332,8 +346,8 @@ def _write_text(scores: Scores, path: Path) -> None:
             delimiter = "," if ".csv" in path.suffixes[-2:] else "\t"
             writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
             for number, block in enumerate(_blocks_of_lines(scores)):
-                if not number:
-                    writer.writerow(block)
+                if number == 0:
+                    writer.writerow(block)  # the names of the columns
                 columns = (
                     [as_cell(x) if isinstance(x, str) else x for x in column]
                     for column in block.values()
@@ -342,6 +356,7 @@ def _write_text(scores: Scores, path: Path) -> None:
 
 
 def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
+    """Return the texts of a list by their column or side, each with its noun for messages."""
     texts = dict[str, tuple[str, np.ndarray]]()
     if scores.layout != "pairs":
         if scores._labelled:
