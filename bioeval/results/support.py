@@ -1,4 +1,10 @@
-"""Messages on operating points: on rates that the data do not support, and on ties."""
+"""Messages on operating points: on rates that the data do not support, and on ties.
+
+With 1,000 impostor attempts that are independent of each other, a FAR of 0.2 % is not supported by
+the rule of 3 (no error in n attempts bounds a rate by 3 / n, here 0.3 %), and one of 1 % is
+uncertain by the rule of 30 (30 errors are expected at 3 %). Attempts are not independent if people
+make several of them: then people, or pairs of people, are counted in their place.
+"""
 
 from __future__ import annotations
 
@@ -73,12 +79,12 @@ def is_supported(dataset: xr.Dataset, name: str, labels: Mapping[str, Any]) -> b
     support = dataset.variables.get(f"{name}{SUPPORTED}")
     if support is None:
         return True
-    values = support.values
-    for axis, dim in reversed([*enumerate(map(str, support.dims))]):
+    index_of: dict[Any, int] = {}
+    for dim in support.dims:
         if dim in labels:
-            (index,) = np.flatnonzero(dataset.variables[dim].values == labels[dim])
-            values = values.take(index, axis)
-    return not (values == 0).any()
+            (index,) = np.flatnonzero(dataset.variables[dim].values == labels[str(dim)])
+            index_of[dim] = int(index)
+    return not (support.isel(index_of).values == 0).any()
 
 
 def note_asked_targets(result: xr.Dataset | xr.DataTree) -> None:
@@ -86,7 +92,8 @@ def note_asked_targets(result: xr.Dataset | xr.DataTree) -> None:
 
     Such targets are shown whether the data support them or not.
     """
-    for node in result.subtree if isinstance(result, xr.DataTree) else [result]:
+    nodes: Iterable[Any] = result.subtree if isinstance(result, xr.DataTree) else [result]
+    for node in nodes:
         if "far_target" in node.coords:
             targets = node.coords["far_target"].values.tolist()
             node.attrs["report_far_targets"] = " ".join(map(repr, targets))
@@ -99,10 +106,13 @@ def searching_people(about: Provenance, impostors: ImpostorProbes) -> int | None
     """
     if about.people is None:
         return None
-    probes, gallery, everyone = about.people
-    enrolled = probes + gallery - everyone
-    role = {"unenrolled": probes - enrolled, "leave-subject-out": enrolled}
-    return role.get(impostors, probes) or None
+    probes, gallery, everyone = about.people  # numbers of people; everyone is on either side
+    enrolled = probes + gallery - everyone  # on both sides
+    if impostors == "unenrolled":
+        return probes - enrolled or None
+    if impostors == "leave-subject-out":
+        return enrolled or None
+    return probes or None
 
 
 def people_with(pairs: int) -> int:
@@ -110,6 +120,7 @@ def people_with(pairs: int) -> int:
 
     A pair of people counts once, however many templates it has.
     """
+    # The root of n (n - 1) / 2 = pairs, rounded down.
     people = (1 + math.isqrt(8 * pairs + 1)) // 2
     if people * (people - 1) // 2 >= pairs:
         return people
@@ -124,7 +135,9 @@ def independent_trials(attempts: float, people: ComparedPeople | int | None) -> 
     """
     if people is None:
         return attempts
-    return min(attempts, people.pairs if isinstance(people, ComparedPeople) else people)
+    if isinstance(people, ComparedPeople):
+        return min(attempts, people.pairs)
+    return min(attempts, people)
 
 
 def independent_searches(attempts: Any, people: Any) -> np.ndarray:
@@ -165,25 +178,32 @@ def support_messages(
     """
     rate, chosen = rates.split(" at ")
     trials = independent_trials(attempts, people)
-    unit_of_attempts = "genuine" if chosen == "frr" else "impostor"
-    unit_of_attempts += " pairs" if symmetric else " attempts"
-    missed = [x for x in map(float, targets) if not RuleOf(30).supports(x, trials)]
+    # Each target gets one message: that of the rule of 3 if it misses both rules.
+    not_supported, uncertain = [], []
+    for target in map(float, targets):
+        if not RuleOf(3).supports(target, trials):
+            not_supported.append(target)
+        elif not RuleOf(30).supports(target, trials):
+            uncertain.append(target)
+
     messages = []
     for code, rule in _RULE_OF_CODE.items():
         is_uncertain = code == "target-uncertain"
-        missed_targets = [x for x in missed if RuleOf(3).supports(x, trials) == is_uncertain]
+        missed_targets = uncertain if is_uncertain else not_supported
         if not missed_targets:
             continue
         about: dict[str, Any] = {"rate": rate, "chosen": chosen, "targets": missed_targets}
-        # The unit of which there are too few: attempts, people, or pairs of people. People are too
-        # few if as many people could not form the pairs for any of the targets.
-        unit, available = unit_of_attempts, attempts
+        # The unit of which there are too few, with the number that there are, and that is needed:
+        # attempts, people, or pairs of people.
         needed = [rule.attempts_for(target) for target in missed_targets]
         if people is None or attempts < independent_trials(math.inf, people):
+            unit = "genuine" if chosen == "frr" else "impostor"
+            unit += " pairs" if symmetric else " attempts"
             # A symmetric matrix has half the attempts: perhaps half of an odd number.
             available = int(attempts) if attempts == int(attempts) else attempts
         elif isinstance(people, ComparedPeople):
             unit, available = "pairs of people", people.pairs
+            # People are too few if as many people could not form the pairs for any of the targets.
             needed_people = [*map(people_with, needed)]
             if people.number < min(needed_people):
                 about["trials"] = {unit: people.pairs}
@@ -241,10 +261,11 @@ def note_thresholds_beyond_scores(
         return
     values = np.asarray(thresholds, dtype=np.float64)
     following = dataset.get("threshold_next", far * np.nan)
-    at_each = [x.sel(threshold=values).values for x in (far, frr, following)]
-    if messages := all_beyond_scores(values, *at_each):
-        others = [x for x in messages_of(dataset.attrs) if x not in messages]
-        dataset.attrs.update(message_attrs([*messages, *others]))
+    rates_at_each = [x.sel(threshold=values).values for x in (far, frr, following)]
+    messages = all_beyond_scores(values, *rates_at_each)
+    if messages:
+        other_messages = [x for x in messages_of(dataset.attrs) if x not in messages]
+        dataset.attrs.update(message_attrs([*messages, *other_messages]))
 
 
 def all_beyond_scores(
@@ -279,19 +300,23 @@ def beyond_scores(
 
     The threshold may be on another scale than the scores. `following` is the next score beyond it.
     """
-    # Failed attempts are rejected at any threshold, also at one that no score is beyond.
+    # Failed attempts are rejected at any threshold, also at one beyond which there is no score.
     # Where most are rejected, it is infinite distances that do it.
     accepts_scores = bool(np.isinf(following) and far > 0.5 and frr < 0.5)
+    part = "at least 99.9 % of the"
     if accepts_scores or (far >= 1 - _ALL_BUT and frr <= _ALL_BUT):
-        does, is_all = "accepts", accepts_scores or (far == 1 and frr == 0)
+        does = "accepts"
+        is_all = accepts_scores or bool(far == 1 and frr == 0)
+        if is_all:
+            part = "all" if far == 1 and frr == 0 else "all successful"
     elif far <= _ALL_BUT and frr >= 1 - _ALL_BUT:
-        does, is_all = "rejects", far == 0 and frr == 1
+        does = "rejects"
+        is_all = bool(far == 0 and frr == 1)
+        if is_all:
+            part = "all"
     else:
         return []
-    part = "all" if is_all else "at least 99.9 % of the"
-    if is_all and does == "accepts" and (far < 1 or frr > 0):
-        part = "all successful"
-    return [Message(_BEYOND[0], threshold=threshold, does=does, part=part, outside=bool(is_all))]
+    return [Message(_BEYOND[0], threshold=threshold, does=does, part=part, outside=is_all)]
 
 
 def following_scores(
@@ -318,13 +343,17 @@ def outside_scores(result: xr.Dataset | xr.DataTree) -> Message | None:
     results = [result]
     if isinstance(result, xr.DataTree) and not result.attrs.get("messages"):
         results = [x for x in result.subtree if "threshold" in x.variables]
-    found = None
+    last_message = None
     for of_task in results:
-        messages = (x for x in messages_of(of_task.attrs) if x.code in _BEYOND)
-        found = next((x for x in messages if x.arguments["outside"]), None)
-        if found is None:
+        messages = [
+            message
+            for message in messages_of(of_task.attrs)
+            if message.code in _BEYOND and message.arguments["outside"]
+        ]
+        if not messages:  # this task has thresholds among its scores
             return None
-    return found
+        last_message = messages[0]
+    return last_message
 
 
 # --------------------------------------------------------------------------------------------- ties

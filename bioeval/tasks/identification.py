@@ -134,23 +134,24 @@ class SearchCounted:
         from bioeval.counting.searches_without import LeftOut
         from bioeval.stats.search_columns import search_intervals
 
-        scores, ties, unit = self.scores, self.task.ties, interval_method.unit
-        people = left_out = None
-        if interval_method.by_subject:
-            require_people(scores, method=interval_method.method)
-            people = left_out_with(scores, people_of_probes(scores), unit)
-            codes = scores.codes
-            same_people = scores.layout == "all-against-all" and np.array_equal(
-                np.unique(codes.probe), np.unique(codes.gallery)
-            )
-            if not interval_method.resamples and same_people and not codes.no_person.any():
-                if ties not in self.left_out_by_ties:
-                    # The subjects of a unit are left out together.
-                    units = units_of_people(scores, unit)
-                    self.left_out_by_ties[ties] = LeftOut.from_searches(
-                        self.searches, scores, ties, units=units
-                    )
-                left_out = self.left_out_by_ties[ties]
+        scores, unit = self.scores, interval_method.unit
+        if not interval_method.by_subject:
+            return search_intervals(dataset, self.searches, None, interval_method, None)
+        require_people(scores, method=interval_method.method)
+        people = left_out_with(scores, people_of_probes(scores), unit)
+        codes = scores.codes
+        same_people = scores.layout == "all-against-all" and np.array_equal(
+            np.unique(codes.probe), np.unique(codes.gallery)
+        )
+        left_out = None
+        if same_people and not interval_method.resamples and not codes.no_person.any():
+            ties = self.task.ties
+            if ties not in self.left_out_by_ties:
+                # The subjects of a unit are left out together.
+                self.left_out_by_ties[ties] = LeftOut.from_searches(
+                    self.searches, scores, ties, units=units_of_people(scores, unit)
+                )
+            left_out = self.left_out_by_ties[ties]
         return search_intervals(dataset, self.searches, people, interval_method, left_out)
 
 

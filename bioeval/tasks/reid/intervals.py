@@ -1,4 +1,11 @@
-"""Confidence intervals of re-identification and GOM, by the subjects of the queries."""
+"""Confidence intervals of re-identification and GOM, by the subjects of the queries.
+
+A measure is a mean over queries, and the queries of a person are not independent. So a replicate of
+the mean leaves out a person with all queries (jackknife), or draws the people anew (bootstrap). If
+the persons A, A, B make three queries of average precision 1, 0.5 and 0, then mAP is 0.5, and its
+jackknife replicates are 0 (without A) and 0.75 (without B). :func:`query_mean_intervals` turns the
+replicates of each measure into limits; :class:`QueryReplicates` makes them.
+"""
 
 from __future__ import annotations
 
@@ -44,28 +51,11 @@ def query_mean_intervals(
     be None for methods that do not use them. `table` describes the variables of the result.
     """
     options = options.for_this_gallery
-    limits: dict[str, Limits] = {}
-    remarks: list[Message] = []
     if not options.by_subject:
-        # Proportions of queries are binomial; other means are not.
-        counts = measures.cmc.counts(dataset.sizes["rank"])
-        limits["cmc"] = options.independent_limits(counts, int(measures.cmc.counted.sum()))
-        for name, mean in measures.means.items():
-            if mean.values.dtype == bool:
-                number = int(mean.counted.sum())
-                limits[name] = options.independent_limits(mean.values.sum(axis=0), number)
-        remarks = [
-            options.independence("queries"),
-            Message(
-                "no-interval",
-                of="means of other values than proportions, such as mAP",
-                why=f"{options.method} intervals are of proportions; choose an interval by subject "
-                "with `interval`",
-            ),
-        ]
-        return options.added_to(dataset, limits, table, remarks)
+        return _with_independent_limits(dataset, measures, table, options)
     if subjects is None:
         raise TypeError(f"{options.method} intervals need the subjects of the queries")
+    limits: dict[str, Limits] = {}
     queries = QueryReplicates(subjects, measures.counted, options)
     for name, curve in {"cmc": measures.cmc, **measures.curves}.items():
         means = dataset[name].values
@@ -73,20 +63,51 @@ def query_mean_intervals(
         low, high = queries.curve_limits(curve, means, is_rate=name == "cmc")
         limits[name] = np.where(is_unknown, np.nan, low), np.where(is_unknown, np.nan, high)
     for name, mean in measures.means.items():
-        replicates = queries.replicate_mean(mean)
+        replicates = queries.replicate_mean(mean)  # (1 or thresholds, 1 + replicates)
         low, high = queries.limits(replicates, mean.counted, is_rate=mean.values.dtype == bool)
-        limits[name] = (low, high) if mean.values.ndim > 1 else (low[0], high[0])
+        is_single = mean.values.ndim == 1
+        limits[name] = (low[0], high[0]) if is_single else (low, high)
         if name in _AREAS:
             thresholds = dataset["threshold"].values
             width = thresholds[-1] - thresholds[0]
             limits[_AREAS[name]] = np.array(np.nan), np.array(np.nan)
             if 0 < width < np.inf:
+                # The mean height is a proportion, as the limits of means expect; an area is not.
                 mean_heights = np.trapezoid(replicates, thresholds / width, axis=0)
                 low, high = queries.limits(mean_heights, mean.counted)
                 limits[_AREAS[name]] = low * width, high * width
         if _LARGEST.get(name) in dataset:
             limits[_LARGEST[name]] = queries.limits(replicates.max(axis=0), mean.counted)
     remarks = [*options.few_people(queries.people), *options.groups(queries.people)]
+    return options.added_to(dataset, limits, table, remarks)
+
+
+def _with_independent_limits(
+    dataset: xr.Dataset,
+    measures: QueryMeasures,
+    table: Mapping[str, Variable],
+    options: IntervalMethod,
+) -> xr.Dataset:
+    """Return a result with limits of its proportions of queries, taken as independent.
+
+    Such proportions are binomial; other means are not, and have no limits.
+    """
+    counts = measures.cmc.counts(dataset.sizes["rank"])
+    queries = int(measures.cmc.counted.sum())
+    limits = {"cmc": options.independent_limits(counts, queries)}
+    for name, mean in measures.means.items():
+        if mean.values.dtype == bool:
+            queries = int(mean.counted.sum())
+            limits[name] = options.independent_limits(mean.values.sum(axis=0), queries)
+    remarks = [
+        options.independence("queries"),
+        Message(
+            "no-interval",
+            of="means of other values than proportions, such as mAP",
+            why=f"{options.method} intervals are of proportions; choose an interval by subject "
+            "with `interval`",
+        ),
+    ]
     return options.added_to(dataset, limits, table, remarks)
 
 
@@ -203,9 +224,10 @@ class QueryReplicates:
             return self.options.rate_curve(replicates, self._sample(curve.counted)).limits_at(means)
         ranks_at_once = max(1, VALUES_AT_ONCE // max(self.units, 1))  # bounds memory
         ranks = np.arange(1, len(means) + 1)
-        limits_of_slices = [
-            self.limits(self.replicate_curve(curve, ranks[k : k + ranks_at_once]), curve.counted)
-            for k in range(0, len(ranks), ranks_at_once)
-        ]
-        low, high = zip(*limits_of_slices, strict=True)
-        return np.concatenate(low), np.concatenate(high)
+        lows, highs = [], []
+        for first in range(0, len(ranks), ranks_at_once):
+            replicates = self.replicate_curve(curve, ranks[first : first + ranks_at_once])
+            low, high = self.limits(replicates, curve.counted)
+            lows.append(low)
+            highs.append(high)
+        return np.concatenate(lows), np.concatenate(highs)
