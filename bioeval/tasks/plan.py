@@ -1,4 +1,13 @@
-"""The tasks of a card over some scores: what is counted in one pass, and with which options."""
+"""The tasks of a card over some scores: what is counted in one pass, and with which options.
+
+``CardTasks(scores, card, options)`` checks all tasks of a card before anything is counted, and
+``count()`` counts them. Its result is by node of the tree of results::
+
+    {"verification/single": VerificationTask, "open_set": SearchCounted, "reid": ReidCounts, ...}
+
+Verification and searches share one pass over the scores. Re-identification and GOM have other
+gallery entries removed, and take passes of their own.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +31,7 @@ from bioeval.counting.thresholds import (
 from bioeval.counting.verification import Use, count, count_searches
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.protocol.tasks import ClosedSet, OpenSet, RankUnit
+from bioeval.protocol.tasks import ClosedSet, OpenSet, RankUnit, Verification
 from bioeval.results.identification import open_set_distances
 from bioeval.results.variables import RANKS, best_values
 from bioeval.scores.matrix import Scores
@@ -82,63 +91,89 @@ class CardTasks:
         self.scores = scores
         self.options = options
         self.automatic = automatic
-        if whole is not None:
-            self.about = whole.of_part(scores)
-        else:
-            notes: list[Message] = []
-            if card.galleries is not None:
-                notes.append(Message("one-gallery", column=card.galleries.column))
-            if automatic and scores.layout != "pairs":
-                notes += camera_notes(scores)
-            about = Provenance.from_scores(scores)
-            self.about = replace(about, notes=(*about.notes, *notes)) if notes else about
+        self.about = self._provenance() if whole is None else whole.of_part(scores)
         self.curve = options.curve(card)
-        self.far_targets, frr_targets = options.targets(card.report)
+        self.far_targets, self._frr_targets = options.targets(card.report)
         #: Whether verification reports rare FAR targets that the data can support.
         self.rare = automatic and options.far_targets is None
-        targets = np.union1d(self.far_targets, RARE_TARGETS) if self.rare else self.far_targets
-        costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
         #: The operating points of verification that may be wanted.
-        self.wanted = PointsWanted(
-            targets, costs, options.auc, frr_targets=frr_targets, optima=best_values()
-        )
+        self.wanted = self._points_wanted()
         self.verifying: dict[str, VerificationTask] = {}
         if card.verification is not None and self._supports("verification"):
-            claims = None
-            if (sampling := card.claims) is not None:
-                from bioeval.partition.claims import ClaimSampler
-
-                claims = ClaimSampler(sampling.per_probe, sampling.genuine, sampling.seed)
-            may_fuse = scores.layout != "pairs" and knows_people(scores)
-            for templates in card.verification.templates:
-                if automatic and templates == "multi" and not may_fuse:
-                    continue  # a mask alone does not say which templates belong together
-                name = scores.claims_name if templates == "single" else ""
-                self.verifying[f"verification/{name or templates}"] = VerificationTask(
-                    scores,
-                    Use(templates, card.verification.fusion),
-                    wanted=self.wanted,
-                    thresholds=self.curve,
-                    claims=claims,
-                    about=self.about,
-                )
+            self.verifying = self._verification_tasks(card.verification)
         self.searching: dict[str, OpenSet | ClosedSet] = {}
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
-            if task is None or not self._supports(name):
-                continue
-            if options.max_rank is None:
-                section = f"protocol {card.name}: [{name}] max_rank"
-                check_max_rank(task.max_rank, scores.shape[-1], section)
-            else:
-                check_max_rank(options.max_rank, scores.shape[-1])
-                task = replace(task, max_rank=options.max_rank)
-            if isinstance(task, OpenSet):
-                require_values(scores, "open-set identification")
-                if options.impostors is not None and task.impostors == "auto":
-                    task = replace(task, impostors=options.impostors)
-            self.searching[name] = task.of_kind(scores.kind)
+            if task is not None and self._supports(name):
+                self.searching[name] = self._search_task(name, task)
+
+    def _provenance(self) -> Provenance:
+        """Return the provenance of the scores, with notes on the card."""
+        about = Provenance.from_scores(self.scores)
+        notes: list[Message] = []
+        if self.card.galleries is not None:
+            notes.append(Message("one-gallery", column=self.card.galleries.column))
+        if self.automatic and self.scores.layout != "pairs":
+            notes += camera_notes(self.scores)
+        return replace(about, notes=(*about.notes, *notes)) if notes else about
+
+    def _points_wanted(self) -> PointsWanted:
+        report = self.card.report
+        targets = self.far_targets
+        if self.rare:  # how many of them the data support is known when attempts are counted
+            targets = np.union1d(targets, RARE_TARGETS)
+        costs = check_costs([(prior, 1.0, 1.0) for prior in report.priors])
+        return PointsWanted(
+            targets,
+            costs,
+            self.options.auc,
+            frr_targets=self._frr_targets,
+            optima=best_values(),
+        )
+
+    def _verification_tasks(self, section: Verification) -> dict[str, VerificationTask]:
+        """Return verification by single templates, by all templates of a subject, or both."""
+        scores = self.scores
+        claims = None
+        sampling = self.card.claims
+        if sampling is not None:
+            from bioeval.partition.claims import ClaimSampler
+
+            claims = ClaimSampler(sampling.per_probe, sampling.genuine, sampling.seed)
+        may_fuse = scores.layout != "pairs" and knows_people(scores)
+        tasks = {}
+        for templates in section.templates:
+            if self.automatic and templates == "multi" and not may_fuse:
+                continue  # a mask alone does not say which templates belong together
+            name: str = templates
+            if templates == "single" and scores.claims_name:
+                name = scores.claims_name
+            tasks[f"verification/{name}"] = VerificationTask(
+                scores,
+                Use(templates, section.fusion),
+                wanted=self.wanted,
+                thresholds=self.curve,
+                claims=claims,
+                about=self.about,
+            )
+        return tasks
+
+    def _search_task(self, name: str, task: OpenSet | ClosedSet) -> OpenSet | ClosedSet:
+        """Return a section of the card with the options in place of its values."""
+        scores, options = self.scores, self.options
+        if options.max_rank is None:
+            section = f"protocol {self.card.name}: [{name}] max_rank"
+            check_max_rank(task.max_rank, scores.shape[-1], section)
+        else:
+            check_max_rank(options.max_rank, scores.shape[-1])
+            task = replace(task, max_rank=options.max_rank)
+        if isinstance(task, OpenSet):
+            require_values(scores, "open-set identification")
+            if options.impostors is not None and task.impostors == "auto":
+                task = replace(task, impostors=options.impostors)
+        return task.of_kind(scores.kind)
 
     def _supports(self, task: str) -> bool:
+        """Whether to do a task: one of a card that was named is done, or is an error."""
         if not self.automatic:
             return True
         if task == "verification":
@@ -152,7 +187,8 @@ class CardTasks:
 
         With `curves`, the operating points of verification are among the thresholds of its curve.
         """
-        if (interval_method := self.options.interval) is not None and interval_method.by_subject:
+        interval_method = self.options.interval
+        if interval_method is not None and interval_method.by_subject:
             require_people(self.scores, method=interval_method.method)
         # Open and closed set share searches, and those without each subject, if both rank alike.
         searching: dict[tuple[RankUnit, str], Searching] = {}
@@ -181,12 +217,14 @@ class CardTasks:
             )
         for node, counting in self.retrieval.items():
             counted[node] = counting()
-        self._refine(counted, curves=curves)
+        with stage("finding operating points"):
+            self._find_points(curves=curves)
+            if self.options.extra_thresholds is not None:
+                self._add_thresholds(counted, self.options.extra_thresholds)
         return counted
 
-    @stage("finding operating points")
-    def _refine(self, counted: dict[str, CountedTask], *, curves: bool) -> None:
-        extra_thresholds = self.options.extra_thresholds
+    def _find_points(self, *, curves: bool) -> None:
+        """Find the operating points of verification."""
         verified = [*self.verifying.values()]
         both_ways = bool(verified) and is_symmetric(self.scores)
         for verification in verified:
@@ -195,17 +233,21 @@ class CardTasks:
             if self.rare:
                 attempts = verification.attempts.impostor_attempts / (2 if symmetric else 1)
                 targets = with_rare_targets(targets, attempts)
+            has_default_curve = verification.requested_thresholds is None
+            is_extended = self.options.extra_thresholds is not None
             verification.find_points(
                 replace(self.wanted, targets=targets),
                 symmetric=symmetric,
-                with_thresholds=curves
-                and (verification.requested_thresholds is None or extra_thresholds is not None),
+                with_thresholds=curves and (has_default_curve or is_extended),
             )
-        if extra_thresholds is None:
-            return
-        # These distances, and the operating points of all tasks, are on every curve.
-        extra = to_internal(extra_thresholds, self.scores.kind)
-        added = [extra, *(verification.points.extra_thresholds for verification in verified)]
+
+    def _add_thresholds(
+        self, counted: dict[str, CountedTask], extra_thresholds: np.ndarray
+    ) -> None:
+        """Put the extra thresholds, and the operating points of all tasks, on every curve."""
+        verified = [*self.verifying.values()]
+        added = [to_internal(extra_thresholds, self.scores.kind)]
+        added += [verification.points.extra_thresholds for verification in verified]
         searches = counted.get("open_set")
         if isinstance(searches, SearchCounted):
             task = searches.task
@@ -217,13 +259,15 @@ class CardTasks:
             counted["open_set"] = replace(searches, extra_distances=extra_distances)
         distances = np.unique(np.concatenate(added))
         distances = distances[np.isfinite(distances)]
+
         recounts = verified
-        # Scores that are not listed take another pass.
-        if any(not x.attempts.listed for x in verified):
-            # In the units of the user, increasing: to_internal is its own inverse.
+        if any(not verification.attempts.listed for verification in verified):
+            # Attempts too many to be listed are counted in another pass. Its thresholds are in the
+            # units of the user, increasing: to_internal is its own inverse.
             thresholds = to_internal(distances, self.scores.kind)
             recounts = [
-                VerificationTask(self.scores, x.use, thresholds=thresholds) for x in verified
+                VerificationTask(self.scores, verification.use, thresholds=thresholds)
+                for verification in verified
             ]
             count(self.scores, recounts)
         for verification, recounted in zip(verified, recounts, strict=True):
