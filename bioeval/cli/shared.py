@@ -39,17 +39,19 @@ def _limit_memory(ctx: click.Context, param: click.Parameter, size: str | None) 
         raise DataError(in_options(str(error))) from error
 
 
-def _of_lists(ctx: click.Context, param: click.Parameter, given: Any) -> dict[str, Any]:
+def _of_lists(ctx: click.Context, param: click.Parameter, entries: Any) -> dict[str, Any]:
     """Return the options of ``--lists`` with their values; a key without a value is True."""
-    entries = joined_entries(ctx, param, given)
-    for key, value in entries.items():
+    options = joined_entries(ctx, param, entries)
+    for key, value in options.items():
         if key == "first_index" and value.isdigit():
-            entries[key] = int(value)
+            options[key] = int(value)
         elif key == "keep":
-            entries[key] = value.split(",")
-        else:
-            entries[key] = {"yes": True, "no": False, key: True}.get(value, value)
-    return entries
+            options[key] = value.split(",")
+        elif value in ("yes", key):  # `--lists unordered` is read as `unordered=unordered`
+            options[key] = True
+        elif value == "no":
+            options[key] = False
+    return options
 
 
 #: The arguments of `load`, of each command that reads a file.
@@ -139,9 +141,14 @@ _MEMORY = option_of(
 
 def rates(call: str, *names: str) -> Callable[[F], F]:
     """Return the options of the FAR or FRR targets of a call, each perhaps given several times."""
-    several: dict[str, Any] = {"multiple": True, "callback": joined_lists}
-    options = {"far_targets": ("--far X", FARS), "frr_targets": ("--frr X", FRRS)}
-    return option_group(*(option_of(call, *options[x], name=x, **several) for x in names))
+    usage_and_type = {"far_targets": ("--far X", FARS), "frr_targets": ("--frr X", FRRS)}
+    options = []
+    for name in names:
+        usage, type = usage_and_type[name]
+        options.append(
+            option_of(call, usage, type, name=name, multiple=True, callback=joined_lists)
+        )
+    return option_group(*options)
 
 
 def _second_file(ctx: click.Context, param: click.Parameter, files: tuple[str, ...]) -> str | None:
@@ -275,29 +282,40 @@ def shared(
     and the words in `fails`. The run has the values of these options. The function is called with
     the run, and with those arguments and options of its own that the user gave.
     """
-    names_given = [_NAMES] if names else [_NAME] * name
-    output = (
-        [_FILES] * files + [_PLOTS] * plots + [_PAGE] * page + [_PRINTED] * printed + names_given
+    output = [
+        (_FILES, files),
+        (_PLOTS, plots),
+        (_PAGE, page),
+        (_PRINTED, printed),
+        (_NAMES, names),
+        (_NAME, name and not names),
+    ]
+    groups = []
+    if use:
+        groups.append(_USE)
+    if interval:
+        groups.append(_INTERVAL)
+    if fails:
+        groups.append(_fail_if(*fails))
+    groups.append(
+        option_group(*(option for option, is_wanted in output if is_wanted), heading="Output")
     )
-    options = option_group(
-        *[_USE] * use,
-        *[_INTERVAL] * interval,
-        *([_fail_if(*fails)] if fails else []),
-        option_group(*output, heading="Output"),
-        *[_READING] * reading,
-        option_group(*[_MEMORY] * reading, heading="Size and speed"),
-    )
+    if reading:
+        groups.append(_READING)
+        groups.append(option_group(_MEMORY, heading="Size and speed"))
+    add_options = option_group(*groups)
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
-        def call(**given: Any) -> None:
+        def call(**values: Any) -> None:
             from bioeval.cli.running import Run
 
-            run = Run(given)
+            run = Run(values)  # takes the shared options out of the values
+            own = {name: value for name, value in values.items() if value not in (None, ())}
             with run.stages:
-                function(run, **{name: x for name, x in given.items() if x not in (None, ())})
+                function(run, **own)
             run.show()
 
-        return options(call)
+        return add_options(call)
 
     return decorate
