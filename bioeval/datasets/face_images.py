@@ -181,7 +181,9 @@ def faces(
 def image_of(name: str) -> np.ndarray | None:
     """Return the face with a name such as ``"faces:s21/3"``; None if no face has the name."""
     rows = np.flatnonzero(_image_ids() == name)
-    return _all_faces().images[rows[0]] if len(rows) else None
+    if not len(rows):
+        return None
+    return _all_faces().images[rows[0]]
 
 
 @functools.cache
@@ -190,9 +192,9 @@ def _all_faces() -> Faces:
 
     with Image.open(_FOLDER / "faces.png") as sheet:  # a row for each person, ten images wide
         grey = np.asarray(sheet)
-    images = (
-        grey.reshape(NUMBER_OF_PEOPLE, SIDE, IMAGES, SIDE).swapaxes(1, 2).reshape(-1, SIDE, SIDE)
-    )
+    # (person, y, image, x) becomes (person, image, y, x), and then (image, y, x).
+    by_person = grey.reshape(NUMBER_OF_PEOPLE, SIDE, IMAGES, SIDE).swapaxes(1, 2)
+    images = by_person.reshape(-1, SIDE, SIDE)
     images.setflags(write=False)
     about = (_FOLDER / "FACES.txt").read_text("utf-8")
     return Faces(images, _people(), _image_ids(), _descriptors(), about)
@@ -233,6 +235,7 @@ def templates_of(system: str, components: int = COMPONENTS) -> np.ndarray:
 
 
 def computed_templates(system: str, components: int = COMPONENTS) -> np.ndarray:
+    """Return the templates of pixels, or of a model that is fitted now, on the seen people."""
     data = _all_faces()
     grey = data.images.reshape(len(data.images), -1) / 255
     if system == "pixels":

@@ -204,9 +204,9 @@ def scalar(
     else:
         function = tried_function(require_callable("of_rates", of_rates), at_threshold.bounds)
         at_threshold = replace(at_threshold, of_rates=function)
-        prefix, extreme = (
-            ("max", "largest") if at_threshold.larger_is_better else ("min", "smallest")
-        )
+        prefix, extreme = "min", "smallest"
+        if at_threshold.larger_is_better:
+            prefix, extreme = "max", "largest"
         best = replace(
             at_threshold,
             long_name=f"{at_threshold.long_name}; the {extreme} of any threshold",

@@ -125,14 +125,22 @@ class ListCounts(ReidCounts):
                 f"convention leaves it (removed = {rules.removed!r}); check that both sides use "
                 "the same labels, and the cameras"
             )
-        lengths = matches.counts if matches.others is None else matches.counts + matches.others
+        lengths = matches.counts
+        if matches.others is not None:
+            lengths = matches.counts + matches.others
+        # A match that a list lacks is somewhere behind its end: precision is known up to the
+        # shortest such list. The CMC needs the first match alone: it is known up to the shortest
+        # list that lacks all matches.
         lacks_match = matches.counts < matches.positives
         lists_no_match = lacks_match & (matches.counts == 0)
         known_ranks = _shortest(lengths[lacks_match])
         cmc_ranks = _checked_rank("max_rank", max_rank, _shortest(lengths[lists_no_match]), scores)
+        shown_ranks = cmc_ranks
+        if max_rank is None:
+            shown_ranks = min(cmc_ranks, rules.max_rank)
         list_fields = {
             "cmc_ranks": cmc_ranks,
-            "shown_ranks": cmc_ranks if max_rank is not None else min(cmc_ranks, rules.max_rank),
+            "shown_ranks": shown_ranks,
             "rank_k": _checked_rank("rank_k", rules.rank_k, known_ranks, scores),
             "list_lengths": lengths,
             "known_ranks": known_ranks,
@@ -237,6 +245,7 @@ class ListCounts(ReidCounts):
 
 
 def _shortest(list_lengths: np.ndarray) -> int | None:
+    """Return the length of the shortest of some lists, None of no list."""
     return int(list_lengths.min()) if len(list_lengths) else None
 
 
@@ -244,12 +253,15 @@ def _with_unlisted(matches: MatchLists, end: np.ndarray) -> MatchLists:
     """Return all matches of each query; matches that its list lacks come behind rank `end`.
 
     With `end` (queries,) the end of the list, the lacking matches have the best ranks that are
-    possible; with `end` the end of the gallery, the worst.
+    possible; with `end` the end of the gallery, the worst. A query with a match at rank 2 of a list
+    of 5, and one more match that the list lacks, has the ranks 2 and 6 at best.
     """
     positives = matches.positives
     unlisted = positives - matches.counts
-    query = np.repeat(np.arange(len(unlisted)), unlisted)
-    position = np.arange(1, len(query) + 1) - np.repeat(np.cumsum(unlisted) - unlisted, unlisted)
+    query = np.repeat(np.arange(len(unlisted)), unlisted)  # of each lacking match
+    unlisted_before = np.cumsum(unlisted) - unlisted  # of earlier queries
+    position = np.arange(1, len(query) + 1) - np.repeat(unlisted_before, unlisted)
+    # Listed and lacking matches are sorted by query; within a query, the listed ones stay first.
     order = np.argsort(np.append(matches.query, query), kind="stable")
     ranks = np.append(ranks_of(matches, "stable"), end[query] + position)[order]
     starts = np.append(0, np.cumsum(positives))
