@@ -90,16 +90,17 @@ class Arguments:
                     f"`lists` has the key {received(key)}; expected "
                     f"{', '.join(LISTS)}.{nearest_name(key, LISTS)}"
                 )
-        self.ignored = {k for k, v in (arguments.get("columns") or {}).items() if v is None}
+        stated_columns = arguments.get("columns") or {}
+        self.ignored = {word for word, column in stated_columns.items() if column is None}
         self.names = None if "name" in self.ignored else "auto"
-        stated = {k: v for k, v in arguments.items() if k not in ("columns", "lists")}
-        stated |= {f"columns.{k}": v for k, v in columns.items() if k in ROLES}
-        stated |= {f"lists.{k}": v for k, v in lists.items()}
+        stated = {name: x for name, x in arguments.items() if name not in ("columns", "lists")}
+        stated |= {f"columns.{word}": column for word, column in columns.items() if word in ROLES}
+        stated |= {f"lists.{key}": x for key, x in lists.items()}
         self.values = {
             name: _checked(name, value) for name, value in stated.items() if value is not None
         }
         ListRules.parse(self.peek("lists.keep"), self.peek("lists.unordered"))
-        self.meta = {k: v for k, v in columns.items() if k not in ROLES}
+        self.meta = {word: column for word, column in columns.items() if word not in ROLES}
         self.notes: list[str] = []
         self._used: set[str] = set()
 
@@ -202,16 +203,19 @@ class Arguments:
 
 
 def _mapping(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of ``columns`` or ``lists`` that are not None; raise where one is no text.
+
+    The values of ``lists`` are checked later.
+    """
     value = arguments.get(name)
     if value is None:
         return {}
     if isinstance(value, Mapping):
         entries = {key: entry for key, entry in value.items() if entry is not None}
-        if name == "columns":
-            is_number = {
-                k: isinstance(x, int) and not isinstance(x, bool) for k, x in entries.items()
-            }
-            entries = {k: str(x) if is_number[k] else x for k, x in entries.items()}
+        if name == "columns":  # a column may have a number, which is handled as text
+            for key, entry in entries.items():
+                if isinstance(entry, int) and not isinstance(entry, bool):
+                    entries[key] = str(entry)
         words = [*value, *entries.values()]
         if name == "lists" or all(isinstance(x, str) and x for x in words):
             return entries
@@ -221,6 +225,7 @@ def _mapping(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checked(name: str, value: Any) -> Any:
+    """Return the value of an argument, checked and converted; `name` is as in ``lists.keep``."""
     noun = backquoted(name)
     if name in _CHOICES:
         require_choice(noun, value, _CHOICES[name])
