@@ -1,4 +1,8 @@
-"""All tasks of a protocol: one pass over the scores, and a tree of results."""
+"""All tasks of a protocol: one pass over the scores, and a tree of results.
+
+A card with folds is evaluated in each fold, and a card with several galleries for each gallery;
+several systems are evaluated one after another.
+"""
 
 from __future__ import annotations
 
@@ -127,57 +131,63 @@ def _evaluate_systems(
 ) -> xr.DataTree:
     check_systems(scores)
     options_of = dict.fromkeys(scores, options)
-    if (extra := options.extra_thresholds) is not None and len(scores) > 1:
-        # The operating points of all systems are found first.
+    extra = options.extra_thresholds
+    if extra is not None and len(scores) > 1:
+        # All systems have rows at the operating points of each: these are found first.
         plain = replace(options, extra_thresholds=None, interval=None)
-        alone = {k: _evaluate_system(v, protocol, plain) for k, v in scores.items()}
-        for name, points in _shared_points(alone).items():
+        trees = {k: _evaluate_system(v, protocol, plain) for k, v in scores.items()}
+        for name, points in _shared_points(trees).items():
             options_of[name] = replace(options, extra_thresholds=np.union1d(extra, points))
-    trees = {k: _evaluate_system(v, protocol, options_of[k]) for k, v in scores.items()}
-    return tree_above(trees)
+    return tree_above({k: _evaluate_system(v, protocol, options_of[k]) for k, v in scores.items()})
 
 
-# Operating points that have a threshold each.
+# Operating points that have a threshold each: alone, and at each FAR or FRR target.
 _POINTS = ("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "min_cost_threshold")
 _POINTS_AT_TARGETS = ("threshold_at_far", "threshold_at_frr")
 
 
 def _shared_points(trees: Mapping[str, xr.DataTree]) -> dict[str, np.ndarray]:
-    """Return for each system the operating points of all systems in its units, at rank 1.
-
-    Thresholds are in the same units if kind, units and metric agree.
-    """
-    by_system: dict[str, list[tuple[str, np.ndarray]]] = {}
-    for name, tree in trees.items():
-        by_system[name] = []
-        for leaf in tree.leaves:
-            dataset = leaf.to_dataset()
-            if "threshold" not in dataset.dims:
-                continue
-            units = dataset.get("threshold", xr.DataArray()).attrs.get("units", "")
-            attrs = dataset.attrs
-            words = str(attrs.get("kind", "distance")), str(units), str(attrs.get("metric", ""))
-            points = [np.empty(0)]
-            for variable in (*_POINTS, *_POINTS_AT_TARGETS):
-                if variable in dataset:
-                    values = dataset[variable].isel({"rank": 0}, missing_dims="ignore")
-                    points.append(values.values.ravel())
-            by_system[name].append((" ".join(filter(None, words)), np.concatenate(points)))
+    """Return for each system the operating points of all systems in its units, at rank 1."""
+    by_system = {name: _points_by_units(tree) for name, tree in trees.items()}
     shared = {}
-    for name, own in by_system.items():
-        own_units = {units for units, _ in own}
-        everywhere = [x for other in by_system.values() for x in other]
-        points = [np.empty(0), *(x for units, x in everywhere if units in own_units)]
+    for name, units_of_system in by_system.items():
+        points = [np.empty(0)]
+        for points_by_units in by_system.values():
+            points += [x for units, x in points_by_units.items() if units in units_of_system]
         thresholds = np.concatenate(points)
         shared[name] = np.unique(thresholds[np.isfinite(thresholds)])
     return shared
+
+
+def _points_by_units(tree: xr.DataTree) -> dict[str, np.ndarray]:
+    """Return the thresholds of the operating points of a system, by their units.
+
+    The units are words: thresholds of two systems are alike if kind, units and metric agree.
+    """
+    by_units: dict[str, np.ndarray] = {}
+    for leaf in tree.leaves:
+        dataset = leaf.to_dataset()
+        if "threshold" not in dataset.dims:
+            continue
+        kind = str(dataset.attrs.get("kind", "distance"))
+        units = str(dataset.get("threshold", xr.DataArray()).attrs.get("units", ""))
+        metric = str(dataset.attrs.get("metric", ""))
+        words = " ".join(filter(None, (kind, units, metric)))
+        points = [by_units.get(words, np.empty(0))]
+        for variable in (*_POINTS, *_POINTS_AT_TARGETS):
+            if variable in dataset:
+                at_rank_1 = dataset[variable].isel({"rank": 0}, missing_dims="ignore")
+                points.append(at_rank_1.values.ravel())
+        by_units[words] = np.concatenate(points)
+    return by_units
 
 
 def _evaluate_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
     card = resolve_card(scores, protocol)
-    if (galleries := galleries_of(scores, card)) is not None:
+    galleries = galleries_of(scores, card)
+    if galleries is not None:
         return _evaluate_galleries(scores, galleries, card, options)
     if card.has_folds:
         from bioeval.studies.card_partition import evaluate_partition
@@ -199,15 +209,20 @@ def _evaluate_system(
 def _evaluate_galleries(
     scores: Scores, galleries: Mapping[str, Scores], card: Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
-    alone = replace(card, galleries=None)
+    """Evaluate each gallery by itself, and join the results over ``gallery``."""
+    card_of_gallery = replace(card, galleries=None)
+    # Curves of all galleries have the same thresholds: those of the whole scores, unless stated.
     curve = options.curve(card)
-    if scores.kind != "order" and not card.only_retrieval and isinstance(curve, int | None):
+    has_thresholds = scores.kind != "order" and not card.only_retrieval
+    if has_thresholds and isinstance(curve, int | None):  # their number, or None by default
         thresholds = tuple(thresholds_over(scores, curve).tolist())
-        alone = replace(alone, curve=replace(card.curve, thresholds=thresholds, n_thresholds=None))
+        shared_curve = replace(card.curve, thresholds=thresholds, n_thresholds=None)
+        card_of_gallery = replace(card_of_gallery, curve=shared_curve)
         options = replace(options, n_thresholds=None)
-    trees = _evaluate_systems(galleries, alone, options)
+    trees = _evaluate_systems(galleries, card_of_gallery, options)
     datasets = {}
-    for node in next(iter(trees.children.values())).leaves:
-        path = node.path.strip("/").partition("/")[2]
-        datasets[path] = over_galleries({x: trees[f"{x}/{path}"].to_dataset() for x in galleries})
+    first_tree = next(iter(trees.children.values()))
+    for leaf in first_tree.leaves:
+        _, _, node = leaf.path.strip("/").partition("/")  # without the name of the gallery
+        datasets[node] = over_galleries({x: trees[f"{x}/{node}"].to_dataset() for x in galleries})
     return tree_of(datasets)

@@ -1,4 +1,18 @@
-"""Evaluation of tracking: CLEAR MOT, identity measures and HOTA of one tracker or of several."""
+"""Evaluation of tracking: CLEAR MOT, identity measures and HOTA of one tracker or of several.
+
+The definition, for one sequence of frames::
+
+    for frame in frames:  # boxes of targets against boxes of the result, by their overlap (IoU)
+        pairs = earlier pairings that still overlap, and the best assignment of all other boxes
+        tp += len(pairs), fn += targets without a pair, fp += boxes of the result without a pair
+        idsw += pairs of a target with another identity than its last
+    mota = 1 - (fn + fp + idsw) / boxes of targets
+
+:func:`tracking` is the public call. A :class:`Scene` has the boxes of a sequence, :func:`match`
+pairs them, :meth:`TrackingOptions.measure` counts, :func:`values_of` has the formulas, and
+:class:`Evaluated` the sequences of a tracker. Several trackers are compared as by
+:func:`bioeval.compare`.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +69,182 @@ from bioeval.studies.compare import (
     SystemMeasure,
     comparison_dataset,
 )
+
+#: The measures by which trackers are compared by default.
+COMPARED = ("hota", "mota", "idf1")
+
+#: Which earlier pairings are kept.
+EarlierPairing = Literal["last-known", "previous-frame"]
+
+#: How result boxes on ignored ground truth are treated.
+Ignored = Literal["motchallenge", "mot20", "remove", "count"]
+
+#: Whether a mostly tracked target is covered in at least 80 % of its frames, or in more.
+MostlyTracked = Literal["at-least", "more-than"]
+
+
+@warns_of_doubts
+def tracking(
+    truth: Any,
+    result: Any,
+    *,
+    iou: float = 0.5,
+    frames: Any = None,
+    pairing: EarlierPairing = "last-known",
+    mostly_tracked: MostlyTracked = "at-least",
+    ignored: Ignored = "motchallenge",
+    classes: Sequence[int] | None = None,
+    interval: str | IntervalMethod | None = None,
+    measures: Sequence[str] = COMPARED,
+) -> xr.Dataset:
+    """Evaluate tracking: CLEAR MOT, identity measures and HOTA of boxes against a ground truth.
+
+    Parameters
+    ----------
+    truth, result : path, array of shape (n, 6) or more, or mapping of str to either
+        Rows ``frame, id, left, top, width, height`` in pixels, with further columns as in the
+        MOTChallenge format:
+
+        - a file with commas or blanks, plain or gzip
+        - an array, or a table of pandas with columns of these names or motmetrics', in any order
+        - a folder of sequences: ``<sequence>/gt/gt.txt`` with ``<sequence>/seqinfo.ini``, or
+          ``<sequence>.txt``; results as ``<sequence>.txt``, or in a folder ``data``
+        - files and arrays by the names of sequences
+
+        The results of several trackers by their names, ``{"A": result, "B": result}``, are compared
+        on the sequences that all of them have.
+    iou : float, in (0, 1]
+        Smallest overlap (IoU) of a match. HOTA has thresholds of its own.
+    frames : int, or mapping of sequence to int, optional
+        Number of frames of a sequence. Default: the length in
+        ``seqinfo.ini``, else the number of frames with rows in either file, ignored rows included.
+    pairing : {"last-known", "previous-frame"}
+        Earlier pairings that are kept: each target's last, or the last frame's. ``"last-known"``:
+        each target's last, however long ago (Bernardin and Stiefelhagen; py-motmetrics).
+        ``"previous-frame"``: only the pairings of the frame before (MOT16; TrackEval).
+    mostly_tracked : {"at-least", "more-than"}
+        Count a target tracked in exactly 80 % of its frames as mostly tracked, or not.
+    ignored : {"motchallenge", "mot20", "remove", "count"}
+        Result boxes on ignored ground truth: removed on distractors alone, all removed, or all
+        counted. Ground truth is ignored if its flag is 0, or its class is not evaluated.
+
+        - ``"motchallenge"``: boxes on distractors (classes 2, 7, 8 and 12) are removed, others are
+          false positives
+        - ``"mot20"``: likewise, and class 6 is a distractor
+        - ``"remove"``: all are removed; ``"count"``: all are false positives
+    classes : sequence of int, optional
+        Classes of the ground truth to evaluate, by their numbers in column 8. Boxes of others are
+        ignored ground truth. Default: 1, or all where `ignored` is ``"remove"`` or ``"count"``.
+
+        With `classes`, column 8 is always a class. Without, rows of ten columns or more have
+        classes if column 8 has whole numbers and column 9 a visibility from 0 to 1 everywhere, else
+        world coordinates (MOTChallenge 2015).
+    interval : {"sequence-jackknife"} or IntervalMethod, optional
+        Add confidence intervals over sequences, from 12 sequences on. Measures of all sequences
+        together have Student's intervals by the jackknife, on logits for measures between 0 and 1.
+        The sequences of MOT17 that differ in ``-DPM``, ``-FRCNN`` and ``-SDP`` are one video, and
+        are left out together. Several trackers always have them.
+    measures : sequence of str
+        Measures by which trackers are compared, such as hota, assa, idf1.
+
+    Returns
+    -------
+    xarray.Dataset
+        Scalars over everything:
+
+        - ``mota``, ``motp``, ``motp_distance``, ``recall``, ``precision``, ``far``,
+          ``fp_per_frame``
+        - ``idp``, ``idr``, ``idf1``
+        - ``hota``, ``deta``, ``assa``, ``detre``, ``detpr``, ``assre``, ``asspr``, ``loca``
+        - counts of errors and targets: ``tp``, ``fn``, ``fp``, ``idsw``, ``fragmentations``,
+          ``resumptions``, ``mt``, ``pt``, ``ml``, ``idtp``, ``idfn``, ``idfp``
+        - counts of the data: ``frames``, ``frames_with_rows``, ``targets``, ``identities``,
+          ``truth_boxes``, ``result_boxes``, ``ignored_truth_boxes``, ``removed_result_boxes``
+
+        Over ``localisation_threshold`` (0.05, 0.1, ... 0.95): ``hota_at_alpha``, likewise its seven
+        parts, and ``tp_at_alpha``.
+
+        Over ``target``: ``frames_present``, ``frames_covered``, ``coverage``, ``target_switches``,
+        ``target_fragmentations``, ``state``.
+
+        With several sequences, the scalars come from the summed counts, and each is also over
+        ``sequence``, such as ``sequence_mota``. With an `interval`, each measure has ``_low`` and
+        ``_high``.
+
+        With several trackers, a comparison as by :func:`bioeval.compare`: each measure over
+        ``system``, with ranks and letters, and its differences over ``other_system``, too.
+
+    Raises
+    ------
+    DataError
+        If a row is malformed (with file and line), an id occurs twice in a frame, a row is beyond
+        the last frame, or a sequence has no result; if no sequence is common to all trackers.
+
+    Notes
+    -----
+    - ``mota = 1 - (fn + fp + idsw) / truth_boxes``
+    - ``motp`` is the mean overlap of the matches, ``motp_distance`` the mean of 1 - overlap
+    - ``far = (fn + fp + idsw) / frames``
+    - ``idf1 = 2 idtp / (2 idtp + idfp + idfn)``
+    - ``hota`` is the mean over 19 localisation thresholds of ``sqrt(DetA * AssA)``, and has a
+      matching of its own, by the alignment of whole tracks
+
+    ``docs/tracking.md`` has every definition. Of two trackers:
+
+    - The error of a difference is by the jackknife: a sequence is left out of both.
+    - Limits are Student's, with degrees of freedom after Satterthwaite, and hold for all pairs
+      together (Bonferroni). Tests are adjusted for the number of pairs (Holm), not of measures.
+    - Trackers whose values differ in fewer than six sequences are not compared.
+
+    References
+    ----------
+    Bernardin, Stiefelhagen, "Evaluating multiple object tracking performance: the CLEAR MOT
+    metrics", 2008. Milan et al., "MOT16", 2016. Ristani et al., "Performance measures and a data
+    set for multi-target, multi-camera tracking", 2016. Tang et al., "CityFlow", 2019. Luiten et
+    al., "HOTA: a higher order metric for evaluating multi-object tracking", 2021. Romano, Wolf,
+    "Exact and approximate stepdown methods for multiple hypothesis testing", 2005.
+
+    Examples
+    --------
+    Two people; the tracker confuses them in the last of three frames:
+
+    >>> import bioeval as be
+    >>> truth = [(f, who, 100 * who, 0, 40, 80) for f in (1, 2, 3) for who in (1, 2)]
+    >>> result = [(f, who if f < 3 else 3 - who, 100 * who, 0, 40, 80)
+    ...           for f in (1, 2, 3) for who in (1, 2)]
+    >>> ds = be.tracking(truth, result)
+    >>> int(ds.idsw), round(float(ds.mota), 3), round(float(ds.idf1), 3)
+    (2, 0.667, 0.667)
+    >>> round(float(ds.hota), 3), float(ds.deta), round(float(ds.assa), 3)
+    (0.632, 1.0, 0.4)
+
+    Tracker B misses a box of each of twelve sequences, and two boxes of some:
+
+    >>> boxes = [(f, who, 100 * who, 0, 40, 80) for f in (1, 2, 3) for who in (1, 2)]
+    >>> truth = {f"video {i}": boxes for i in range(12)}
+    >>> fewer = {f"video {i}": boxes[1 + i % 2 :] for i in range(12)}
+    >>> ds = be.tracking(truth, {"A": truth, "B": fewer}, measures=["mota"])
+    >>> ds.mota.values.tolist()
+    [1.0, 0.75]
+    >>> ds.mota_separated.sel(system="A", other_system="B").item()
+    1
+    """
+    options = TrackingOptions(iou, pairing, mostly_tracked, ignored, _checked_classes(classes))
+    method = interval_of(interval, [METHOD])
+    if are_trackers(truth, result):
+        method = method or IntervalMethod(METHOD)
+        return compare_trackers(truth, result, frames, options, measures, method)
+    if [*map(str, require_list("measures", measures))] != [*COMPARED]:
+        raise DataError(
+            "`measures` is given, and trackers are compared by it; expected the "
+            'results of several, as {"A": result, "B": result}'
+        )
+    truths = sources_of(truth, "truth")
+    frames_of_sequence = frames_of_sequences(frames, truths)
+    results = sources_of(result, "result")
+    evaluated = Evaluated(options, truths, results, frames_of_sequence)
+    return _tracking_dataset(evaluated, options, method)
+
 
 # One sequence with integer codes for its identities, and the matching of its boxes.
 
@@ -194,9 +384,6 @@ def _is_evaluated(category: np.ndarray, options: TrackingOptions, numbered: bool
 
 #: The relative tolerance of the threshold for rounding errors: coordinates are decimals.
 ROUNDING = 1e-12
-
-#: Which earlier pairings are kept.
-EarlierPairing = Literal["last-known", "previous-frame"]
 
 
 @dataclass(frozen=True)
@@ -386,12 +573,6 @@ STATES = ("mostly lost", "partially tracked", "mostly tracked")
 #: The localisation thresholds alpha of HOTA: 0.05, 0.1, ... 0.95.
 THRESHOLDS = np.arange(1, 20) / 20
 
-#: How result boxes on ignored ground truth are treated.
-Ignored = Literal["motchallenge", "mot20", "remove", "count"]
-
-#: Whether a mostly tracked target is covered in at least 80 % of its frames, or in more.
-MostlyTracked = Literal["at-least", "more-than"]
-
 
 def _listed_classes(classes: set[int]) -> str:
     """Return the classes in words; those below 0 are boxes without a class."""
@@ -445,11 +626,16 @@ class TargetMatches:
 
     def states(self, mostly_tracked: MostlyTracked) -> np.ndarray:
         """Return the state of each target by its coverage, in integers, so that 80 % is exact."""
-        is_tracked = 5 * self.covered > 4 * self.boxes
         if mostly_tracked == "at-least":
-            is_tracked |= 5 * self.covered == 4 * self.boxes
+            is_tracked = 5 * self.covered >= 4 * self.boxes
+        else:
+            is_tracked = 5 * self.covered > 4 * self.boxes
         is_lost = 5 * self.covered < self.boxes
-        return np.array(STATES, dtype=str)[np.where(is_lost, 0, np.where(is_tracked, 2, 1))]
+        lost, partially_tracked, tracked = range(len(STATES))
+        state = np.full(len(self.boxes), partially_tracked)
+        state[is_tracked] = tracked
+        state[is_lost] = lost
+        return np.array(STATES, dtype=str)[state]
 
 
 @dataclass(frozen=True)
@@ -697,9 +883,6 @@ MEASURES: dict[str, Variable] = _by_name(
     _measure("idf1", "IDF1", _IDF1, out_of="truth_boxes result_boxes"),
     *map(_mean_over_thresholds, HOTA.values()),
 )
-
-#: The measures by which trackers are compared by default.
-COMPARED = ("hota", "mota", "idf1")
 
 
 def hota_at_alpha(counts: Counts, sums: MatchSums) -> dict[str, np.ndarray]:
@@ -1080,169 +1263,6 @@ TRACKING_DIMENSIONS = {
         "localisation threshold alpha: smallest IoU of a match", "1", label="localisation threshold"
     ),
 }
-
-
-@warns_of_doubts
-def tracking(
-    truth: Any,
-    result: Any,
-    *,
-    iou: float = 0.5,
-    frames: Any = None,
-    pairing: EarlierPairing = "last-known",
-    mostly_tracked: MostlyTracked = "at-least",
-    ignored: Ignored = "motchallenge",
-    classes: Sequence[int] | None = None,
-    interval: str | IntervalMethod | None = None,
-    measures: Sequence[str] = COMPARED,
-) -> xr.Dataset:
-    """Evaluate tracking: CLEAR MOT, identity measures and HOTA of boxes against a ground truth.
-
-    Parameters
-    ----------
-    truth, result : path, array of shape (n, 6) or more, or mapping of str to either
-        Rows ``frame, id, left, top, width, height`` in pixels, with further columns as in the
-        MOTChallenge format:
-
-        - a file with commas or blanks, plain or gzip
-        - an array, or a table of pandas with columns of these names or motmetrics', in any order
-        - a folder of sequences: ``<sequence>/gt/gt.txt`` with ``<sequence>/seqinfo.ini``, or
-          ``<sequence>.txt``; results as ``<sequence>.txt``, or in a folder ``data``
-        - files and arrays by the names of sequences
-
-        The results of several trackers by their names, ``{"A": result, "B": result}``, are compared
-        on the sequences that all of them have.
-    iou : float, in (0, 1]
-        Smallest overlap (IoU) of a match. HOTA has thresholds of its own.
-    frames : int, or mapping of sequence to int, optional
-        Number of frames of a sequence. Default: the length in
-        ``seqinfo.ini``, else the number of frames with rows in either file, ignored rows included.
-    pairing : {"last-known", "previous-frame"}
-        Earlier pairings that are kept: each target's last, or the last frame's. ``"last-known"``:
-        each target's last, however long ago (Bernardin and Stiefelhagen; py-motmetrics).
-        ``"previous-frame"``: only the pairings of the frame before (MOT16; TrackEval).
-    mostly_tracked : {"at-least", "more-than"}
-        Count a target tracked in exactly 80 % of its frames as mostly tracked, or not.
-    ignored : {"motchallenge", "mot20", "remove", "count"}
-        Result boxes on ignored ground truth: removed on distractors alone, all removed, or all
-        counted. Ground truth is ignored if its flag is 0, or its class is not evaluated.
-
-        - ``"motchallenge"``: boxes on distractors (classes 2, 7, 8 and 12) are removed, others are
-          false positives
-        - ``"mot20"``: likewise, and class 6 is a distractor
-        - ``"remove"``: all are removed; ``"count"``: all are false positives
-    classes : sequence of int, optional
-        Classes of the ground truth to evaluate, by their numbers in column 8. Boxes of others are
-        ignored ground truth. Default: 1, or all where `ignored` is ``"remove"`` or ``"count"``.
-
-        With `classes`, column 8 is always a class. Without, rows of ten columns or more have
-        classes if column 8 has whole numbers and column 9 a visibility from 0 to 1 everywhere, else
-        world coordinates (MOTChallenge 2015).
-    interval : {"sequence-jackknife"} or IntervalMethod, optional
-        Add confidence intervals over sequences, from 12 sequences on. Measures of all sequences
-        together have Student's intervals by the jackknife, on logits for measures between 0 and 1.
-        The sequences of MOT17 that differ in ``-DPM``, ``-FRCNN`` and ``-SDP`` are one video, and
-        are left out together. Several trackers always have them.
-    measures : sequence of str
-        Measures by which trackers are compared, such as hota, assa, idf1.
-
-    Returns
-    -------
-    xarray.Dataset
-        Scalars over everything:
-
-        - ``mota``, ``motp``, ``motp_distance``, ``recall``, ``precision``, ``far``,
-          ``fp_per_frame``
-        - ``idp``, ``idr``, ``idf1``
-        - ``hota``, ``deta``, ``assa``, ``detre``, ``detpr``, ``assre``, ``asspr``, ``loca``
-        - counts of errors and targets: ``tp``, ``fn``, ``fp``, ``idsw``, ``fragmentations``,
-          ``resumptions``, ``mt``, ``pt``, ``ml``, ``idtp``, ``idfn``, ``idfp``
-        - counts of the data: ``frames``, ``frames_with_rows``, ``targets``, ``identities``,
-          ``truth_boxes``, ``result_boxes``, ``ignored_truth_boxes``, ``removed_result_boxes``
-
-        Over ``localisation_threshold`` (0.05, 0.1, ... 0.95): ``hota_at_alpha``, likewise its seven
-        parts, and ``tp_at_alpha``.
-
-        Over ``target``: ``frames_present``, ``frames_covered``, ``coverage``, ``target_switches``,
-        ``target_fragmentations``, ``state``.
-
-        With several sequences, the scalars come from the summed counts, and each is also over
-        ``sequence``, such as ``sequence_mota``. With an `interval`, each measure has ``_low`` and
-        ``_high``.
-
-        With several trackers, a comparison as by :func:`bioeval.compare`: each measure over
-        ``system``, with ranks and letters, and its differences over ``other_system``, too.
-
-    Raises
-    ------
-    DataError
-        If a row is malformed (with file and line), an id occurs twice in a frame, a row is beyond
-        the last frame, or a sequence has no result; if no sequence is common to all trackers.
-
-    Notes
-    -----
-    - ``mota = 1 - (fn + fp + idsw) / truth_boxes``
-    - ``motp`` is the mean overlap of the matches, ``motp_distance`` the mean of 1 - overlap
-    - ``far = (fn + fp + idsw) / frames``
-    - ``idf1 = 2 idtp / (2 idtp + idfp + idfn)``
-    - ``hota`` is the mean over 19 localisation thresholds of ``sqrt(DetA * AssA)``, and has a
-      matching of its own, by the alignment of whole tracks
-
-    ``docs/tracking.md`` has every definition. Of two trackers:
-
-    - The error of a difference is by the jackknife: a sequence is left out of both.
-    - Limits are Student's, with degrees of freedom after Satterthwaite, and hold for all pairs
-      together (Bonferroni). Tests are adjusted for the number of pairs (Holm), not of measures.
-    - Trackers whose values differ in fewer than six sequences are not compared.
-
-    References
-    ----------
-    Bernardin, Stiefelhagen, "Evaluating multiple object tracking performance: the CLEAR MOT
-    metrics", 2008. Milan et al., "MOT16", 2016. Ristani et al., "Performance measures and a data
-    set for multi-target, multi-camera tracking", 2016. Tang et al., "CityFlow", 2019. Luiten et
-    al., "HOTA: a higher order metric for evaluating multi-object tracking", 2021. Romano, Wolf,
-    "Exact and approximate stepdown methods for multiple hypothesis testing", 2005.
-
-    Examples
-    --------
-    Two people; the tracker confuses them in the last of three frames:
-
-    >>> import bioeval as be
-    >>> truth = [(f, who, 100 * who, 0, 40, 80) for f in (1, 2, 3) for who in (1, 2)]
-    >>> result = [(f, who if f < 3 else 3 - who, 100 * who, 0, 40, 80)
-    ...           for f in (1, 2, 3) for who in (1, 2)]
-    >>> ds = be.tracking(truth, result)
-    >>> int(ds.idsw), round(float(ds.mota), 3), round(float(ds.idf1), 3)
-    (2, 0.667, 0.667)
-    >>> round(float(ds.hota), 3), float(ds.deta), round(float(ds.assa), 3)
-    (0.632, 1.0, 0.4)
-
-    Tracker B misses a box of each of twelve sequences, and two boxes of some:
-
-    >>> boxes = [(f, who, 100 * who, 0, 40, 80) for f in (1, 2, 3) for who in (1, 2)]
-    >>> truth = {f"video {i}": boxes for i in range(12)}
-    >>> fewer = {f"video {i}": boxes[1 + i % 2 :] for i in range(12)}
-    >>> ds = be.tracking(truth, {"A": truth, "B": fewer}, measures=["mota"])
-    >>> ds.mota.values.tolist()
-    [1.0, 0.75]
-    >>> ds.mota_separated.sel(system="A", other_system="B").item()
-    1
-    """
-    options = TrackingOptions(iou, pairing, mostly_tracked, ignored, _checked_classes(classes))
-    method = interval_of(interval, [METHOD])
-    if are_trackers(truth, result):
-        method = method or IntervalMethod(METHOD)
-        return compare_trackers(truth, result, frames, options, measures, method)
-    if [*map(str, require_list("measures", measures))] != [*COMPARED]:
-        raise DataError(
-            "`measures` is given, and trackers are compared by it; expected the "
-            'results of several, as {"A": result, "B": result}'
-        )
-    truths = sources_of(truth, "truth")
-    frames_of_sequence = frames_of_sequences(frames, truths)
-    results = sources_of(result, "result")
-    evaluated = Evaluated(options, truths, results, frames_of_sequence)
-    return _tracking_dataset(evaluated, options, method)
 
 
 def _checked_classes(classes: Sequence[int] | None) -> tuple[int, ...] | None:
