@@ -1,4 +1,8 @@
-"""Claims of verification: given ones, and claims drawn at random, a proportion of them genuine."""
+"""Claims of verification, in which a probe claims to be an enrolled subject.
+
+:class:`ClaimSampler` draws claims at random, a proportion of them genuine; :func:`parse_claims`
+reads claims that are stated.
+"""
 
 from __future__ import annotations
 
@@ -71,8 +75,8 @@ class ClaimSampler(Parameters):
     def __post_init__(self) -> None:
         sampler = type(self).__name__
         require_integer(f"{sampler}: per_probe", self.per_probe, low=1)
-        number = isinstance(self.genuine, int | float | np.number)
-        if not number or isinstance(self.genuine, bool) or not 0 <= self.genuine <= 1:
+        is_number = isinstance(self.genuine, int | float | np.number)
+        if not is_number or isinstance(self.genuine, bool) or not 0 <= self.genuine <= 1:
             raise DataError(
                 f"{sampler}: genuine is {received(self.genuine)}; expected a proportion in [0, 1]"
             )
@@ -112,15 +116,15 @@ class ClaimSampler(Parameters):
         enrolled = scores.codes.people(scores.codes.gallery)  # codes, in ascending order
         # (probes,): the probe's subject, as its index in `enrolled`; -1 if it is not enrolled.
         own_subject = np.searchsorted(enrolled, scores.codes.probe)
-        own_subject[own_subject == len(enrolled)] = 0
+        own_subject[own_subject == len(enrolled)] = 0  # any index: the subject there is another
         own_subject[enrolled[own_subject] != scores.codes.probe] = -1
         # Draw the probes with a usable mate that claim their own subject once.
         enrolled_probes = np.flatnonzero(own_subject >= 0)
         claims = self.per_probe * len(enrolled_probes)
         number = round(self.genuine * claims)
-        able = (
-            enrolled_probes[_has_mate(scores, enrolled_probes)] if number else enrolled_probes[:0]
-        )
+        able = enrolled_probes[:0]
+        if number:  # the search for mates may read a mask of all scores
+            able = enrolled_probes[_has_mate(scores, enrolled_probes)]
         if number > len(able):
             smaller = ", or a smaller per_probe" if self.per_probe > 1 else ""
             raise DataError(
@@ -130,6 +134,7 @@ class ClaimSampler(Parameters):
                 f"{np.floor(1000 * len(able) / claims) / 1000:g}{smaller}"
             )
         genuine = able[draws.permutation(len(able))[:number]]
+        # All other claims are of other subjects.
         impostor_claims = np.full(len(own_subject), self.per_probe)  # (probes,)
         impostor_claims[genuine] -= 1
         for has_own in (True, False):  # whether the probes' own subject is enrolled
@@ -202,12 +207,12 @@ def parse_claims(
     The claims are probes and the groups of the claimed subjects, sorted by probe.
     """
     number_of_probes = scores.shape[0]
+    # A subject for each probe, or a pair (probe_index, subjects), unless it is of two subjects.
     probes: Any = np.arange(number_of_probes)
     subjects = claims
-    is_pair = isinstance(claims, tuple) and len(claims) == 2
-    if is_pair and not isinstance(claims[0], (str, bytes)):
-        is_of_two_probes = number_of_probes == 2 and np.ndim(claims[0]) == 0
-        if not is_of_two_probes:
+    if isinstance(claims, tuple) and len(claims) == 2 and not isinstance(claims[0], (str, bytes)):
+        are_two_subjects = number_of_probes == 2 and np.ndim(claims[0]) == 0
+        if not are_two_subjects:
             probes, subjects = claims
     probes = require_array("claims", probes)
     if probes.ndim != 1 or probes.dtype.kind not in "iu":

@@ -1,7 +1,8 @@
 """Reproducible shuffles, and their division into folds and parts.
 
 Units (subjects or samples) are numbered in canonical order, permuted by a stream of portable random
-numbers, and divided by integer arithmetic: the result is the same on every platform.
+numbers, and divided by integer arithmetic: the result is the same on every platform. For example,
+five units in the random order 3 0 4 1 2 are divided into two folds: 3 0 4, and 1 2.
 """
 
 from __future__ import annotations

@@ -1244,36 +1244,45 @@ def _messages_on_rates(
         if name not in values:
             continue
         rate = values[name][:, 1]
-        if rate.ndim > 1:
+        if rate.ndim > 1:  # over ranks: the others are undefined in the same folds
             rate = rate[:, 0]
         counts = attempts["impostor_attempts" if name == "far" else "genuine_attempts"]
         undefined = np.isnan(rate) & (counts > 0)
         missing = int(undefined.sum())
         if missing:
+            # No threshold was chosen, though the training parts may have attempts of all classes.
             reason = "there are no attempts to choose a threshold on"
             if "defined" in values and all(values[x][undefined, 0].all() for x in attempts):
                 reason = f"too many comparisons failed for {options.rule.words}"
             yield undefined_in_parts(f"{{{name}}}", missing, len(rate), unit, reason)
-    if options.interval.method != "nadeau-bengio":
-        return
-    # A rate without spread has no interval; of a curve over ranks, each rank by itself.
+    if options.interval.method == "nadeau-bengio":
+        yield from _messages_on_spread(values, options, unit)
+
+
+def _messages_on_spread(values: Numbers, options: FoldOptions, unit: str) -> Iterator[Message]:
+    """Yield messages on rates that are equal in all test parts: they have no interval."""
     terms = {"task": "identification"} if options.task == "open_set" else {}
     for name in ("far", "frr", "cms", "eer", "auc"):
         if name not in values:
             continue
         rates = values[name]
-        rates = (rates[:, 1] if rates.ndim > 1 else rates).reshape(len(rates), -1)
-        ranks_with: dict[Any, list[int]] = {}
-        for rate, rank in zip(rates.T, options.ranks if name == "cms" else [1], strict=False):
-            defined = rate[~np.isnan(rate)]
-            if len(defined) > 1 and bool(np.ptp(defined) <= 1e-12 * defined.max()):
-                equal = float(np.nanmax(rate))
+        if rates.ndim > 1:  # (splits, part) or (splits, part, ranks); others are of test parts
+            rates = rates[:, 1]
+        rates_by_rank = rates.reshape(len(rates), -1).T  # (1 or ranks, splits)
+        ranks = options.ranks.tolist() if name == "cms" else [1]
+        # Each rank by itself: a curve often reaches 100 % at its last ranks.
+        ranks_by_value: dict[int | str, list[int]] = {}
+        for rank, rates_at_rank in zip(ranks, rates_by_rank, strict=False):
+            defined = rates_at_rank[~np.isnan(rates_at_rank)]
+            # Equal values may differ by rounding.
+            if len(defined) > 1 and np.ptp(defined) <= 1e-12 * defined.max():
+                equal = float(defined.max())
                 value = int(equal) if equal in (0, 1) else f"{100 * equal:.3g} %"
-                ranks_with.setdefault(value, []).append(int(rank))
-        for value, ranks in ranks_with.items():
-            about = {"rate": name, "value": value, "unit": unit, **terms}
-            if name == "cms" and ranks != [1]:
-                about["ranks"] = ranks
+                ranks_by_value.setdefault(value, []).append(rank)
+        for value, ranks_with_value in ranks_by_value.items():
+            about: dict[str, Any] = {"rate": name, "value": value, "unit": unit, **terms}
+            if name == "cms" and ranks_with_value != [1]:
+                about["ranks"] = ranks_with_value
             yield Message("no-spread-between-parts", **about)
 
 
