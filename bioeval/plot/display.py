@@ -1,4 +1,14 @@
-"""Displays: the axes of a plot, what is drawn on them, and curves on one pair of axes."""
+"""Displays: the axes of a plot, what is drawn on them, and curves on one pair of axes.
+
+A plot of curves, such as CMC of several systems, is ::
+
+    plot = Curves("cmc", curves_of(data, "cmc", "rank", {"cms": ""}), ax, style)
+    plot.draw()
+    return plot.end("CMC", "Rank k", "Cumulative match score")
+
+:class:`Display` has the axes and the words of any plot, :class:`Curves` the lines, bands and names
+of curves. The functions at the end make the curves of results.
+"""
 
 from __future__ import annotations
 
@@ -325,20 +335,26 @@ class Curves(Display):
         If several systems have several curves each, a system has its mark and a kind its dashes.
         Marks that are not at points are hollow, and apart from the marks of other curves.
         """
-        marked = len(x) <= FEW_POINTS if self.marked is None else self.marked
-        look: dict[str, Any] = {"color": self._colours[curve.name], "linewidth": CURVE}
-        look |= {"drawstyle": "steps-post", "solid_joinstyle": "miter"}
-        look["linestyle"] = Style.dash(curve.dash)
-        if not self._is_abridged and (not self.solid or len(self.curves) == 1):
-            look |= {"marker": "o", "markersize": 3.2} if marked else {}
-        else:
+        is_marked = len(x) <= FEW_POINTS if self.marked is None else self.marked
+        look: dict[str, Any] = {
+            "color": self._colours[curve.name],
+            "linewidth": CURVE,
+            "drawstyle": "steps-post",
+            "solid_joinstyle": "miter",
+            "linestyle": Style.dash(curve.dash),
+        }
+        differs_in_marks = self._is_abridged or (self.solid and len(self.curves) > 1)
+        if differs_in_marks:
             number = curve.hue if self._is_abridged else curve.dash
-            look |= {"marker": Style.marker(number), "markersize": 4.5}
-            look |= {} if self._is_abridged else {"linestyle": "-"}
-            if not marked:
+            look.update(marker=Style.marker(number), markersize=4.5)
+            if not self._is_abridged:
+                look["linestyle"] = "-"
+            if not is_marked:
                 first_mark = FIRST_MARK + NEXT_MARK * (number % len(DASHES))
-                look |= {"markerfacecolor": "white", "markeredgewidth": 1.2}
+                look.update(markerfacecolor="white", markeredgewidth=1.2)
                 look["markevery"] = first_mark, MARKS
+        elif is_marked:
+            look.update(marker="o", markersize=3.2)
         (self.lines_[curve.name],) = self.ax_.plot(x, y, **{**look, **properties, **self.style})
 
     def reference(self, x: Any, y: Any) -> None:
@@ -393,31 +409,11 @@ class Curves(Display):
         """
         names = [system.name for system in self.systems]
         shorter, shared = without_shared_parts(names)
-        # Name each line or, if many lines are of several systems, each system and line style.
-        unnamed_systems = dict(zip(names, shorter, strict=True))
-        shorter_names = dict(unnamed_systems)
-        drawn = [self.curves[name] for name in self.lines_]
-        for curve in drawn:
-            system = curve.system.name
-            text = shorter_names[system] + self._label(curve).removeprefix(system)
-            if self._is_abridged:
-                text = unnamed_systems.pop(system, "")
-            self.lines_[curve.name].set_label(legend_text(joined(self.name, text)))
-        kinds = {self.write(curve.word): curve for curve in drawn} if self._is_abridged else {}
-        for word, curve in kinds.items():
-            self.ax_.plot([], [], color=Style.text, label=word, linestyle=Style.dash(curve.dash))
-        missing: dict[str, list[str]] = {}
-        for key, curve in self.curves.items():
-            if reason := self.write(curve.why_not or (unseen or {}).get(key, "")):
-                is_named = self.write(curve.word) in reason
-                name = curve.system.name if is_named else self._label(curve)
-                missing.setdefault(reason, []).append(name)
-        absences = [joined(joined(*names), reason, by=": ") for reason, names in missing.items()]
-        if sum(map(len, missing.values())) == len(self.curves):
-            plot_axes.empty(self.ax_, "; ".join(missing if len(missing) == 1 else absences))
-            absences = []
+        self._name_lines(dict(zip(names, shorter, strict=True)))
+        absences = self._absences(unseen or {})
+
+        # The parts of the caption; an empty one is left out.
         candidates = by_system(self.systems, lambda x: candidates_in_words(x.dataset.attrs))
-        caption = [*caption, f"names: {shared}" if shared else "", *candidates]
         levels = set()
         for name, drawn in self.bands_.items():
             attrs = self.curves[name].system.dataset.attrs
@@ -428,6 +424,8 @@ class Curves(Display):
             joined(self.write(title), task_in_title(self.systems), by=": "),
             [
                 *caption,
+                f"names: {shared}" if shared else "",
+                *candidates,
                 *[f"{word}: {level:g} % at each point" for level, word in sorted(levels)],
                 *last,
                 *absences,
@@ -437,6 +435,44 @@ class Curves(Display):
             has_legend=not self._label_ends(),
         )
         return self
+
+    def _name_lines(self, short_names: Mapping[str, str]) -> None:
+        """Name each line or, in a long legend, each system and each line style once.
+
+        `short_names` are the names of systems without what all have in common, by the full names.
+        """
+        unnamed_systems = dict(short_names)
+        curve_of_kind: dict[str, Curve] = {}
+        for name, line in self.lines_.items():
+            curve = self.curves[name]
+            system = curve.system.name
+            text = short_names[system] + self._label(curve).removeprefix(system)
+            if self._is_abridged:
+                text = unnamed_systems.pop(system, "")  # at its first line alone
+                curve_of_kind[self.write(curve.word)] = curve
+            line.set_label(legend_text(joined(self.name, text)))
+        for word, curve in curve_of_kind.items():
+            dash = Style.dash(curve.dash)
+            self.ax_.plot([], [], color=Style.text, label=word, linestyle=dash)
+
+    def _absences(self, unseen: Mapping[str, Text]) -> list[str]:
+        """Return the names of curves that cannot be seen with the reasons, for the caption.
+
+        If no curve can be seen, the reasons are written in the middle of the axes instead.
+        """
+        names_of: dict[str, list[str]] = {}  # of the curves, by the reason
+        for key, curve in self.curves.items():
+            reason = self.write(curve.why_not or unseen.get(key, ""))
+            if reason:
+                is_named = self.write(curve.word) in reason
+                name = curve.system.name if is_named else self._label(curve)
+                names_of.setdefault(reason, []).append(name)
+        absences = [joined(joined(*names), reason, by=": ") for reason, names in names_of.items()]
+        if sum(map(len, names_of.values())) < len(self.curves):
+            return absences
+        reasons = names_of if len(names_of) == 1 else absences
+        plot_axes.empty(self.ax_, "; ".join(reasons))
+        return []
 
     def _label_ends(self) -> bool:
         """Name several systems at the right ends of their lines, if all names fit beside the axes.
@@ -450,20 +486,24 @@ class Curves(Display):
             return False
         if not has_layout or Style.look.is_flat:
             return False
-        small, names = Style.look.small, [str(line.get_label()) for line in lines]
-        drawn = [np.asarray(line.get_xydata()) for line in lines]
-        points = [(float(x[-1, 0]), float(x[-1, 1])) for x in drawn if len(x)]
+        # All lines have to end at the same x, in sight.
         (_, right), (bottom, top) = self.ax_.get_xlim(), sorted(self.ax_.get_ylim())
-        ends = [x for x in points if bottom <= x[1] <= top]
+        drawn = [np.asarray(line.get_xydata()) for line in lines]
+        last_points = [(float(xy[-1, 0]), float(xy[-1, 1])) for xy in drawn if len(xy)]
+        ends = [(x, y) for x, y in last_points if bottom <= y <= top]
         if len(ends) < len(lines) or len({x for x, _ in ends}) > 1:
             return False
-        places = self.ax_.transData.transform([*ends, (right, top)])  # pixels
-        width, height = plot_axes.room(self.ax_)
+        # They end near the right side, so far from each other that their names do not overlap.
+        pixels = self.ax_.transData.transform([*ends, (right, top)])
         box = self.ax_.get_window_extent()
-        gaps = np.diff(np.sort(places[:-1, 1])) / box.height * height
-        is_at_right = places[-1, 0] - places[0, 0] < 0.05 * box.width
+        is_at_right = pixels[-1, 0] - pixels[0, 0] < 0.05 * box.width
+        width, height = plot_axes.room(self.ax_)
+        gaps = np.diff(np.sort(pixels[:-1, 1])) / box.height * height  # in points
+        small = Style.look.small
+        names = [str(line.get_label()) for line in lines]
         longest = plot_axes.LETTER * small * max(map(len, names))
-        if not is_at_right or gaps.min() < plot_axes.LINE * small or longest > END_LABELS * width:
+        is_too_close = gaps.min(initial=np.inf) < plot_axes.LINE * small
+        if not is_at_right or is_too_close or longest > END_LABELS * width:
             return False
         for line, end, name in zip(lines, ends, names, strict=True):
             words: dict[str, Any] = {"va": "center", "color": line.get_color()}

@@ -48,6 +48,15 @@ def test_constant_scores_are_off_the_det():
     assert "usual: off" not in written(display)
 
 
+def test_the_only_curve_of_two_systems_is_named_at_its_end():
+    one_person = be.Scores(np.random.default_rng(0).random((4, 3)), np.zeros(4), np.zeros(3))
+    scores = {"usual": be.simulate(10, 3), "one person": one_person}
+    display = plot.roc({name: be.verification(x) for name, x in scores.items()})
+    assert list(display.lines_) == ["usual"] and display.legend_ is None
+    assert "usual" in [text.get_text() for text in texts(display.figure_)]
+    assert "one person: no impostor attempt: FAR is not defined" in written(display)
+
+
 def test_a_roc_of_ties_says_why_its_area_is_not_the_auc():
     result = be.verification(tied())
     display = plot.roc(result)
