@@ -10,7 +10,7 @@ import itertools
 import json
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -432,42 +432,7 @@ class Condition:
         if not self.sign:
             yield from self._failed_verdicts(frame)
             return
-        measures = frame["measure"].unique().tolist()
-        measure, column = self.measure.name, "value"
-        base, _, end = measure.rpartition("_")
-        if measure not in measures and base in measures and end in ("low", "high", "threshold"):
-            measure, column = base, end
-        rows = frame[frame["measure"] == measure]
-        if rows.empty:
-            raise DataError(bad_choice("fail_if", measure, measures, _MOST_NAMED))
-        if self.measure.task:
-            rows = _of_label(rows, "task", self.measure.task)
-        # The named places; by default, test parts and means over folds.
-        for dim, label in self.measure.places.items():
-            rows = _of_label(rows, dim, label)
-        if "statistic" not in self.measure.places:
-            rows = rows[rows["statistic"].isna() | (rows["statistic"] == "mean")]
-        if not {*OVER} & {*self.measure.places}:
-            rows = rows[rows[[x for x in OVER if x in rows]].isna().all(axis=1)]
-        if "part" in rows and "part" not in self.measure.places and (rows["part"] == "test").any():
-            rows = rows[rows["part"].isna() | (rows["part"] == "test")]
-        # The named point; without a named rank, the smallest rank.
-        points = rows["point"]
-        if "rank" in rows and "rank" not in self.measure.places:
-            is_at_rank = points.isna() & rows["rank"].notna()
-            points = points.where(~is_at_rank, rows["rank"].astype(float))
-            rows = rows[is_at_rank | rows["rank"].isna() | (rows["rank"] == rows["rank"].min())]
-            points = points[rows.index]
-        is_meant = _is_at(points, self.measure.number) if self.measure.point else points.isna()
-        if not is_meant.any():
-            task, name = self.measure.task, self.measure.name
-            known = [f"{name}={x:g}" for x in points.dropna().unique()] or [name]
-            asked, *names = ("/".join(filter(None, (task, x))) for x in (self.measure.text, *known))
-            raise DataError(bad_choice("fail_if", asked, names, _MOST_NAMED))
-        rows = rows[is_meant]
-        named = [x for x in ("system", "condition") if x in rows]
-        first_tasks = rows.groupby(named or np.zeros(len(rows)), dropna=False, sort=False)["task"]
-        rows = rows[rows["task"] == first_tasks.transform("first")]
+        rows, column = self._rows_meant(frame)
         units = {*rows.get("unit", [""])}
         if column != "threshold" and units <= {"proportion", "p"}:
             # A difference of two rates is at least -1.
@@ -487,13 +452,55 @@ class Condition:
                 reason = f"{number} is {row[column]:.6g}"
             else:
                 continue
-            places: list[str] = []
-            for name, label in row.items():
-                if name in ("system", "condition", "task"):
-                    places += [label] if isinstance(label, str) and label else []
-                elif name not in (*COLUMNS, "rank") and label == label and label is not None:
-                    places.append(f"{name} {label}")
-            yield f"{self.text}: {reason} ({', '.join(places)})"
+            yield f"{self.text}: {reason} ({_place_in_words(row)})"
+
+    def _rows_meant(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+        """Return the rows that the condition is about, and the column of its number."""
+        # ``eer_low`` is the column "low" of the rows of ``eer``, unless a measure has this name.
+        measures = frame["measure"].unique().tolist()
+        measure, column = self.measure.name, "value"
+        base, _, end = measure.rpartition("_")
+        if measure not in measures and base in measures and end in ("low", "high", "threshold"):
+            measure, column = base, end
+        rows = frame[frame["measure"] == measure]
+        if rows.empty:
+            raise DataError(bad_choice("fail_if", measure, measures, _MOST_NAMED))
+        if self.measure.task:
+            rows = _of_label(rows, "task", self.measure.task)
+
+        # The named places; by default, test parts and means over folds.
+        places = self.measure.places
+        for dim, label in places.items():
+            rows = _of_label(rows, dim, label)
+        if "statistic" not in places:
+            rows = rows[rows["statistic"].isna() | (rows["statistic"] == "mean")]
+        if places.keys().isdisjoint(OVER):
+            rows = rows[rows[[x for x in OVER if x in rows]].isna().all(axis=1)]
+        if "part" in rows and "part" not in places and (rows["part"] == "test").any():
+            rows = rows[rows["part"].isna() | (rows["part"] == "test")]
+
+        # The named point. A rank is the point of a row without another one; without a named rank,
+        # rows at other points are at the smallest rank.
+        points = rows["point"]
+        if "rank" in rows and "rank" not in places:
+            is_at_rank = points.isna() & rows["rank"].notna()
+            points = points.where(~is_at_rank, rows["rank"].astype(float))
+            rows = rows[is_at_rank | rows["rank"].isna() | (rows["rank"] == rows["rank"].min())]
+            points = points[rows.index]
+        is_meant = _is_at(points, self.measure.number) if self.measure.point else points.isna()
+        if not is_meant.any():
+            task, name = self.measure.task, self.measure.name
+            known = [f"{name}={x:g}" for x in points.dropna().unique()] or [name]
+            prefix = f"{task}/" if task else ""
+            names = [f"{prefix}{x}" for x in known]
+            asked = f"{prefix}{self.measure.text}"
+            raise DataError(bad_choice("fail_if", asked, names, _MOST_NAMED))
+        rows = rows[is_meant]
+
+        # Of several tasks with the number, the first one of each system.
+        by = [x for x in ("system", "condition") if x in rows]
+        groups = rows.groupby(by or np.zeros(len(rows)), dropna=False, sort=False)
+        return rows[rows["task"] == groups["task"].transform("first")], column
 
     def _failed_verdicts(self, frame: pd.DataFrame) -> Iterator[str]:
         """Yield the open promises, or the measures in which a later system is worse than the first.
@@ -520,6 +527,18 @@ class Condition:
                 yield f"{WORSE}: too few people or attempts to tell: {row['system']}, {measure}"
             elif supported and row["value"] == -1:
                 yield f"{WORSE}: {row['system']}, {measure}"
+
+
+def _place_in_words(row: Mapping[Any, Any]) -> str:
+    """Return system, condition, task, and the labels of the other dimensions of a row."""
+    places: list[str] = []
+    for name, label in row.items():
+        if name in ("system", "condition", "task"):
+            if isinstance(label, str) and label:
+                places.append(label)
+        elif name not in (*COLUMNS, "rank") and label == label and label is not None:  # no NaN
+            places.append(f"{name} {label}")
+    return ", ".join(places)
 
 
 def _of_label(rows: pd.DataFrame, dim: str, label: str) -> pd.DataFrame:
