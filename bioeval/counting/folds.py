@@ -2,9 +2,17 @@
 
 A division puts each template into a fold. The test part of a fold has the attempts with both
 templates in the fold, and its training part the attempts with neither template in it; other
-attempts are in neither part. If all attempts fit into memory, a part is selected from their sorted
-list. Otherwise one pass counts all scores by cell and by the folds of both templates, and a second
-pass keeps the scores of the cells with thresholds.
+attempts are in neither part. With probes in the folds 0, 1, 2 and gallery templates in 0, 1, the
+parts of fold 0 are::
+
+                   gallery 0    gallery 1
+    probe 0        test         -
+    probe 1        -            training
+    probe 2        -            training
+
+If all attempts fit into memory, a part is selected from their sorted list. Otherwise one pass
+counts all scores by cell and by the folds of both templates, and a second pass keeps the scores of
+the cells with thresholds. :class:`FoldAttempts` does both.
 """
 
 from __future__ import annotations
@@ -59,18 +67,21 @@ class ScoresByFold(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[ScoresByFold], divisions: int, dtype: np.dtype) -> ScoresByFold:
         """Return the distances of all parts in order, without NaN."""
-        empty = cls(np.empty(0, dtype), *np.empty((2, divisions, 0), np.int16))
-        with_empty = [empty, *parts]
+        no_folds = np.empty((divisions, 0), np.int16)
+        with_empty = [cls(np.empty(0, dtype), no_folds, no_folds), *parts]  # there may be no parts
         distances = np.concatenate([x.distances for x in with_empty])
+        probe = np.concatenate([x.probe for x in with_empty], axis=1)
+        gallery = np.concatenate([x.gallery for x in with_empty], axis=1)
         order = np.argsort(distances)
-        order = order[: np.count_nonzero(~np.isnan(distances))]
-        folds = (np.concatenate([x[k] for x in with_empty], axis=1)[:, order] for k in (1, 2))
-        return cls(distances[order], *folds)
+        order = order[: np.count_nonzero(~np.isnan(distances))]  # NaN is last
+        return cls(distances[order], probe[:, order], gallery[:, order])
 
     def of_division(self, division: int, indices: np.ndarray) -> ScoresByFold:
         """Return some distances, with their folds in one division alone."""
-        folds = (x[division : division + 1, indices] for x in (self.probe, self.gallery))
-        return ScoresByFold(self.distances[indices], *folds)
+        row = slice(division, division + 1)
+        return ScoresByFold(
+            self.distances[indices], self.probe[row, indices], self.gallery[row, indices]
+        )
 
     def is_in_part(self, division: int, part: Subset) -> np.ndarray:
         """Return which distances are in a part of a division."""
@@ -78,7 +89,9 @@ class ScoresByFold(NamedTuple):
             return np.ones(len(self.distances), dtype=bool)
         probe_inside = self.probe[division] == part.fold
         gallery_inside = self.gallery[division] == part.fold
-        return probe_inside & gallery_inside if part.inside else ~(probe_inside | gallery_inside)
+        if part.inside:
+            return probe_inside & gallery_inside
+        return ~(probe_inside | gallery_inside)
 
     def number_by_folds(self, folds: int) -> np.ndarray:
         """Return the number of distances of each pair of folds of the first division."""
@@ -126,35 +139,42 @@ class FoldTables:
     def merge(self, other: FoldTables, *, is_fused: bool) -> None:
         self.failed += other.failed
         self.counts += other.counts  # of copies that were merged before
-        for tables in other._recent:
-            for k, table in enumerate(tables):
-                # Table 1 has attempts in both directions; if fused, each direction is a block.
-                if k == 0 or not is_fused:
+        for one_way, *mirrored in other._recent:
+            self.counts += one_way
+            for table in mirrored:  # table 1, if there is one
+                self.counts += table.swapaxes(1, 2)  # as the folds of probe and gallery
+                # Its blocks stand for both directions; if fused, each direction is a block.
+                if not is_fused:
                     self.counts += table
-                if k == 1:
-                    self.counts += table.swapaxes(1, 2)
 
     @cached_property
     def _sums(self) -> list[list[tuple[np.ndarray, ...]]]:
-        """Sums of each division's tables: by the probe's fold, by the gallery's fold, of all."""
+        """Sums of each division's `counts` and `failed`.
+
+        They are by the probe's fold, by the gallery's fold, and of all.
+        """
         return [
-            [(x.sum(axis=1), x.sum(axis=0), x.sum(axis=(0, 1))) for x in both]
-            for both in zip(self.counts, self.failed, strict=True)
+            [(x.sum(axis=1), x.sum(axis=0), x.sum(axis=(0, 1))) for x in of_division]
+            for of_division in zip(self.counts, self.failed, strict=True)
         ]
 
     def in_part(self, division: int, part: Subset) -> tuple[np.ndarray, int]:
         """Return the impostor scores of a part by cell, and its failed impostor attempts."""
-        tables = self.counts[division], self.failed[division]
-        numbers = []
-        for table, (by_probe, by_gallery, total) in zip(tables, self._sums[division], strict=True):
-            if part.fold is None:
-                numbers.append(total)
-                continue
-            both_inside = table[part.fold, part.fold]
-            # By inclusion and exclusion: neither the probe nor the gallery template is in the fold.
-            both_outside = total - by_probe[part.fold] - by_gallery[part.fold] + both_inside
-            numbers.append(both_inside if part.inside else both_outside)
-        return numbers[0], int(numbers[1])
+        of_counts, of_failed = self._sums[division]
+        by_cell = self._in_part(self.counts[division], of_counts, part)
+        return by_cell, int(self._in_part(self.failed[division], of_failed, part))
+
+    @staticmethod
+    def _in_part(table: np.ndarray, sums: tuple[np.ndarray, ...], part: Subset) -> np.ndarray:
+        """Return the numbers of a part, (...), from a table (folds, folds, ...) and its sums."""
+        by_probe, by_gallery, total = sums
+        if part.fold is None:
+            return total
+        both_inside = table[part.fold, part.fold]
+        if part.inside:
+            return both_inside
+        # By inclusion and exclusion: neither the probe nor the gallery template is in the fold.
+        return total - by_probe[part.fold] - by_gallery[part.fold] + both_inside
 
 
 # The largest and the smallest number of cells of a table, and the number of its entries.
@@ -201,9 +221,14 @@ class FoldAttempts(Reducer):
         parts: Sequence[Sequence[tuple[Subset, ...]]],
         *rules: Rule,
     ):
-        self.fusion, self.parts, self.rules = fusion, parts, rules
+        self.fusion, self.rules = fusion, rules
+        #: All tuples of parts, each after the index of its division.
+        self.tuples = [
+            (k, subsets) for k, of_division in enumerate(parts) for subsets in of_division
+        ]
         #: int16 (divisions, m) and (divisions, n): the folds of probes and of gallery templates.
-        self.probe, self.gallery = (np.array([x[k] for x in codes], np.int16) for k in (0, 1))
+        self.probe = np.array([probe for probe, _ in codes], np.int16)
+        self.gallery = np.array([gallery for _, gallery in codes], np.int16)
         self.folds = 1 + int(max(self.probe.max(), self.gallery.max()))
         self.kept: list[ScoresByFold] = []
         self.impostor: ScoresByFold  # the kept impostor scores, after `result`
@@ -220,8 +245,9 @@ class FoldAttempts(Reducer):
             self.person_fold[:, codes.gallery] = self.gallery
         mates = parts.mates
         if self.fusion is None:
-            sides = self.probe[:, mates.probe], self.gallery[:, mates.gallery]
-            mated = ScoresByFold(mates.distance, *sides)
+            mated = ScoresByFold(
+                mates.distance, self.probe[:, mates.probe], self.gallery[:, mates.gallery]
+            )
         else:
             claims = mates.fused(self.fusion)
             probe = np.flatnonzero(~np.isnan(claims))
@@ -232,28 +258,31 @@ class FoldAttempts(Reducer):
         #: Whether scores are counted by cell: in the first pass, unless they are few.
         self.counting = not self.few
         if self.counting:
-            divisions = len(self.probe)
-            blocks = parts.sample()
-            if not blocks:
-                assert isinstance(parts, RowParts)  # tiles have a sample, top-K lists no scores
-                blocks = [parts.first()]
-            distances = self.genuine.distances
-            #: `wanted`, bool (cells + 2,): the cells whose scores are kept in this pass.
-            self.cells, self.wanted, _ = choose_cells(
-                [x.ravel() for block in blocks for x in self._scores(block)],
-                self.dtype,
-                self._without_failed(distances),
-                len(distances),
-                parts.size,
-                targets=PointsWanted.of_rule(self.rules[0]).targets,
-                number_of_cells=max(
-                    LEAST_CELLS, min(MOST_CELLS, ENTRIES // (self.folds**2 * divisions))
-                ),
-            )
-            if {"eer", "far"}.isdisjoint(rule.name for rule in self.rules):
-                self.wanted[:] = False
-            is_symmetric = isinstance(parts, TileParts) and parts.symmetric
-            self.tables = FoldTables(divisions, self.folds, len(self.wanted), 1 + is_symmetric)
+            self._prepare_cells(parts)
+
+    def _prepare_cells(self, parts: Parts) -> None:
+        """Choose the cells from a sample, and those whose scores are kept in the first pass."""
+        blocks = parts.sample()
+        if not blocks:
+            assert isinstance(parts, RowParts)  # tiles have a sample, top-K lists no scores
+            blocks = [parts.first()]
+        divisions = len(self.probe)
+        entries_of_cell = self.folds**2 * divisions
+        distances = self.genuine.distances
+        #: `wanted`, bool (cells + 2,): the cells whose scores are kept in this pass.
+        self.cells, self.wanted, _ = choose_cells(
+            [x.ravel() for block in blocks for x in self._scores(block)],
+            self.dtype,
+            self._without_failed(distances),
+            len(distances),
+            parts.size,
+            targets=PointsWanted.of_rule(self.rules[0]).targets,
+            number_of_cells=max(LEAST_CELLS, min(MOST_CELLS, ENTRIES // entries_of_cell)),
+        )
+        if {"eer", "far"}.isdisjoint(rule.name for rule in self.rules):
+            self.wanted[:] = False  # the sample tells where EER and FAR targets are, no other point
+        is_symmetric = isinstance(parts, TileParts) and parts.symmetric
+        self.tables = FoldTables(divisions, self.folds, len(self.wanted), 1 + is_symmetric)
 
     # -- a pass
 
@@ -271,7 +300,8 @@ class FoldAttempts(Reducer):
 
     def _scores(self, block: Block) -> Iterator[np.ndarray]:
         for side in block.sides():
-            yield (side if self.fusion is None else side.by_person(self.fusion)).scores()[0]
+            attempts = side if self.fusion is None else side.by_person(self.fusion)
+            yield attempts.scores()[0]
 
     def add(self, block: Block) -> None:
         if self.fusion is None:
@@ -329,41 +359,47 @@ class FoldAttempts(Reducer):
             return False
         self.counting = False
         self.tables.counts[..., -1] = 0  # NaN
-        distances = self.genuine.distances
-        genuine_cells = self.cells.cells_of(scored(distances) if self.rejected else distances)
-        number = len(self._without_failed(distances))  # failures are at the end
-        #: For each division, by part: its impostor scores in each cell, and how many failed.
-        self.impostors_of_parts: list[dict[Subset, tuple[np.ndarray, int]]] = []
+        #: The impostor scores of each part by cell, and how many failed; by division and part.
+        self.impostors_of_parts = {
+            (division, part): self.tables.in_part(division, part)
+            for division, subsets in self.tuples
+            for part in subsets
+        }
         #: For each tuple of parts, the cells in which its threshold may be.
-        self.cells_with_thresholds: list[list[np.ndarray]] = []
-        for division, parts in enumerate(self.parts):
-            subsets_of_division = {part for subsets in parts for part in subsets}
-            impostors = {x: self.tables.in_part(division, x) for x in subsets_of_division}
-            self.impostors_of_parts.append(impostors)
-            self.cells_with_thresholds.append([])
-            for subsets in parts:
-                is_in_part = self.genuine.is_in_part(division, subsets[0])
-                missed = int(np.count_nonzero(is_in_part[number:]))
-                by_cell, failed = impostors[subsets[0]]
-                filled = np.flatnonzero(by_cell)
-                attempts = AttemptsOfParts.of_cells(
-                    genuine_cells[:number][is_in_part[:number]], filled, by_cell[filled],
-                    missed, failed,
-                )  # fmt: skip
-                of_rules = [
-                    [self._cell_of(x.values[0])] if x.name == "fixed" else cells_of(x, attempts)
-                    for x in self.rules
-                ]
-                with_threshold = np.unique(np.concatenate(of_rules).astype(np.int64))
-                self.cells_with_thresholds[division].append(with_threshold)
-        was_kept = self.wanted
-        is_needed = np.zeros_like(was_kept)
-        for cells_of_division in self.cells_with_thresholds:
-            for cells in cells_of_division:
-                is_needed[cells] = True
+        self.cells_with_thresholds = self._cells_with_thresholds()
+        is_needed = np.zeros_like(self.wanted)
+        for cells in self.cells_with_thresholds:
+            is_needed[cells] = True
         self.kept = [x.select(is_needed[self.cells.cells_of(x.distances)]) for x in self.kept]
-        self.wanted = is_needed & ~was_kept
+        self.wanted = is_needed & ~self.wanted  # needed, and not kept in the first pass
         return bool(self.wanted.any())
+
+    def _cells_with_thresholds(self) -> list[np.ndarray]:
+        """Return, for each tuple, the cells in which a rule may choose a threshold, increasing."""
+        distances = self.genuine.distances
+        number = len(self._without_failed(distances))  # failures are at the end
+        scores = scored(distances) if self.rejected else distances
+        genuine_cells = self.cells.cells_of(scores)[:number]
+        cells_by_tuple = []
+        for division, (first_part, *_) in self.tuples:
+            is_in_part = self.genuine.is_in_part(division, first_part)
+            by_cell, failed = self.impostors_of_parts[division, first_part]
+            filled = np.flatnonzero(by_cell)
+            attempts = AttemptsOfParts.of_cells(
+                genuine_cells[is_in_part[:number]],
+                filled,
+                by_cell[filled],
+                int(np.count_nonzero(is_in_part[number:])),
+                failed,
+            )
+            cells: list[int] = []
+            for rule in self.rules:
+                if rule.name == "fixed":
+                    cells.append(self._cell_of(rule.values[0]))
+                else:
+                    cells.extend(cells_of(rule, attempts).tolist())
+            cells_by_tuple.append(np.unique(np.array(cells, dtype=np.int64)))
+        return cells_by_tuple
 
     def _without_failed(self, distances: np.ndarray) -> np.ndarray:
         return increasing(scored(distances)) if self.rejected else distances
@@ -373,10 +409,25 @@ class FoldAttempts(Reducer):
     def result(self) -> Iterator[list[AttemptsOfParts]]:
         """Return, for some tuples at a time, the attempts of first parts, of second parts, ..."""
         self._encode()
-        tuples = [(k, x, i) for k, parts in enumerate(self.parts) for i, x in enumerate(parts)]
-        at_once = max(1, TOGETHER // max(len(self.genuine_code) + len(self.impostor_code), 1))
-        runs = (tuples[i : i + at_once] for i in range(0, len(tuples), at_once))
-        return ([self._attempts(run, place) for place in range(len(run[0][1]))] for run in runs)
+        scores = len(self.genuine_code) + len(self.impostor_code)
+        at_once = max(1, TOGETHER // max(scores, 1))
+        indices = range(len(self.tuples))
+        batches = (indices[first : first + at_once] for first in indices[::at_once])
+        return (self._attempts_by_place(batch) for batch in batches)
+
+    def _attempts_by_place(self, tuples: range) -> list[AttemptsOfParts]:
+        """Return the attempts of the first parts of some tuples, of their second parts, ..."""
+        of_places = []
+        for place in range(len(self.tuples[tuples[0]][1])):
+            parts = [(self.tuples[i][0], self.tuples[i][1][place]) for i in tuples]
+            genuine, missed = self._listed(self.genuine, self.genuine_code, parts)
+            if self.few:
+                impostor, failed = self._listed(self.impostor, self.impostor_code, parts)
+            else:
+                cells = [self.cells_with_thresholds[i] for i in tuples]
+                impostor, failed = self._partly_listed(parts, cells)
+            of_places.append(AttemptsOfParts(genuine, impostor, missed, failed))
+        return of_places
 
     def _encode(self) -> None:
         """Put all scores without failures, which are at the end, into a table; find their codes.
@@ -406,56 +457,60 @@ class FoldAttempts(Reducer):
             table.searchsorted(x) for x in (genuine, impostor, below_cells)
         )
 
-    def _attempts(
-        self, tuples: Sequence[tuple[int, tuple[Subset, ...], int]], place: int
-    ) -> AttemptsOfParts:
-        """Return the attempts of the parts at a place of some tuples.
+    def _listed(
+        self, scores: ScoresByFold, codes: np.ndarray, parts: Sequence[tuple[int, Subset]]
+    ) -> tuple[SortedScores, np.ndarray]:
+        """Return the scores of parts of divisions, and how many of each part failed, (parts,).
 
-        A tuple is given with its division, and its index among the tuples of the division.
+        `codes` are of all scores but the failed ones, which are at the end.
         """
-        codes = len(self.table)
-        genuine: list[np.ndarray] = []  # the keys of the scores of each part
-        listed: list[np.ndarray] = []
-        unlisted = [np.empty(0, dtype=np.int64)]
-        numbers = [np.empty(0, dtype=np.int64)]  # of the scores that an unlisted key stands for
-        failed = np.zeros((2, len(tuples)), dtype=np.int64)
-        cells = None if self.few else self.cells.cells_of(self.impostor.distances)  # increasing
-        for k, (division, subsets, index) in enumerate(tuples):
-            part = subsets[place]
-            is_in_part = self.genuine.is_in_part(division, part)
-            is_scored, is_failed = np.split(is_in_part, [len(self.genuine_code)])
-            genuine.append(k * codes + self.genuine_code[is_scored])
-            failed[0, k] = np.count_nonzero(is_failed)
-            if cells is None:
-                is_in_part = self.impostor.is_in_part(division, part)
-                is_scored, is_failed = np.split(is_in_part, [len(self.impostor_code)])
-                listed.append(k * codes + self.impostor_code[is_scored])
-                failed[1, k] = np.count_nonzero(is_failed)
-                continue
-            by_cell, failed[1, k] = self.impostors_of_parts[division][part]
-            kept_cells = self.cells_with_thresholds[division][index]
-            ends = (cells.searchsorted(kept_cells, side) for side in ("left", "right"))
-            kept = np.concatenate([kept_cells[:0], *map(np.arange, *ends)])
-            kept = kept[self.impostor.of_division(division, kept).is_in_part(0, part)]
-            listed.append(k * codes + self.impostor_code[kept])
-            number_by_cell = by_cell.copy()
-            number_by_cell[kept_cells] = 0
-            filled = np.flatnonzero(number_by_cell)
-            unlisted.append(k * codes + self.code_below_cell[filled])
-            numbers.append(number_by_cell[filled])
+        keys = []  # a key is ``part * len(table) + code``, as in SortedScores
+        failed = np.zeros(len(parts), dtype=np.int64)
+        for k, (division, part) in enumerate(parts):
+            is_in_part = scores.is_in_part(division, part)
+            keys.append(k * len(self.table) + codes[is_in_part[: len(codes)]])
+            failed[k] = np.count_nonzero(is_in_part[len(codes) :])
+        return SortedScores.of_keys(np.concatenate(keys), self.table, len(parts)), failed
+
+    def _partly_listed(
+        self, parts: Sequence[tuple[int, Subset]], cells_with_threshold: Sequence[np.ndarray]
+    ) -> tuple[PartlyListed, np.ndarray]:
+        """Return the impostor scores of parts of divisions, and how many of each part failed.
+
+        Scores are listed in the cells in which the threshold of the part may be. The other scores
+        of a cell are a single entry, whose weight is their number.
+        """
+        cells = self.cells.cells_of(self.impostor.distances)  # increasing
+        listed = []  # keys of scores, part after part
+        unlisted = []  # keys of cells, and the numbers of their scores
+        weights = []
+        failed = np.zeros(len(parts), dtype=np.int64)
+        for k, (division, part) in enumerate(parts):
+            by_cell, failed[k] = self.impostors_of_parts[division, part]
+            first = cells.searchsorted(cells_with_threshold[k], "left")
+            end = cells.searchsorted(cells_with_threshold[k], "right")
+            index = np.concatenate([np.arange(0), *map(np.arange, first, end)])
+            index = index[self.impostor.of_division(division, index).is_in_part(0, part)]
+            listed.append(k * len(self.table) + self.impostor_code[index])
+            unlisted_by_cell = by_cell.copy()
+            unlisted_by_cell[cells_with_threshold[k]] = 0
+            filled = np.flatnonzero(unlisted_by_cell)
+            unlisted.append(k * len(self.table) + self.code_below_cell[filled])
+            weights.append(unlisted_by_cell[filled])
         keys = np.concatenate(listed)
-        impostors = SortedScores.of_keys(keys, self.table, len(tuples))
-        if not self.few:
-            unlisted_keys = np.concatenate(unlisted)
-            at = keys.searchsorted(unlisted_keys)
-            ones = np.ones(len(keys), np.int64)
-            weights = np.insert(ones, at, np.concatenate(numbers))
-            is_listed = np.insert(ones.astype(bool), at, False)
-            keys = np.insert(keys, at, unlisted_keys)
-            starts = SortedScores.of_keys(keys, self.table, len(tuples)).starts
-            impostors = PartlyListed(keys, starts, self.table, weights, is_listed, self.dtype)
-        genuine_scores = SortedScores.of_keys(np.concatenate(genuine), self.table, len(tuples))
-        return AttemptsOfParts(genuine_scores, impostors, *failed)
+        unlisted_keys = np.concatenate(unlisted)
+        place = keys.searchsorted(unlisted_keys)
+        ones = np.ones(len(keys), np.int64)
+        all_keys = np.insert(keys, place, unlisted_keys)
+        impostors = PartlyListed(
+            all_keys,
+            SortedScores.of_keys(all_keys, self.table, len(parts)).starts,
+            self.table,
+            weights=np.insert(ones, place, np.concatenate(weights)),
+            is_listed=np.insert(ones.astype(bool), place, False),
+            dtype=self.dtype,
+        )
+        return impostors, failed
 
     def by_fold(self, threshold: float) -> FoldCounts:
         """Return the attempts by the folds of the first division, after :meth:`result`.
