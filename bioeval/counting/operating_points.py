@@ -1,9 +1,18 @@
 """The operating points of attempts: each is defined once, for all parts, with its costs.
 
 A point is (threshold, false accepts, false rejects): first the threshold that rejects all, then
-each distinct score from strict to loose. FAR and FRR are compared as quotients of whole numbers.
-The definitions are in ``docs/definitions.md``, "Operating points". All scores are distances;
-attempts are in order, and mates of open-set identification have a rank.
+each distinct score from strict to loose. All scores are distances::
+
+    points = [(-inf, 0, len(genuine))]
+    for threshold in sorted({*genuine, *impostor}):
+        false_accepts = sum(x <= threshold for x in impostor)
+        false_rejects = sum(x > threshold for x in genuine)
+        points.append((threshold, false_accepts, false_rejects))
+
+The definitions of operating points are in ``docs/definitions.md``. :class:`AttemptsOfParts` finds
+them in sorted scores without a list of all points, for all parts together; FAR and FRR are compared
+as quotients of whole numbers. :class:`Attempts` is one part, and :class:`RankedAttempts` are the
+attempts of open-set identification, whose mates have a rank.
 """
 
 from __future__ import annotations
@@ -31,6 +40,7 @@ class RankedAttempts:
 
     - `mates`: the best mates; under expected ties, a probe may have several entries, each with a
       weight
+    - `others`: the nearest non-mates of impostor probes
     - `ranks` (k,): the rank of each mate
     - `genuine`, `impostor`, perhaps (parts,): numbers of attempts, including failed attempts
     """
@@ -43,7 +53,9 @@ class RankedAttempts:
         genuine: Any,
         impostor: Any,
     ):
-        self.mates, self.ranks, self.others = mates, ranks, others
+        self.mates = mates
+        self.ranks = ranks
+        self.others = others
         self._genuine = genuine
         self._failed = impostor - others.sizes
         #: The attempts with mates at any rank.
@@ -62,43 +74,51 @@ class RankedAttempts:
         at the rank or better, or of a non-mate. See :meth:`AttemptsOfParts.at_far`.
         """
         order = np.argsort(targets, kind="stable")
-        limits = self.every.far_limits(targets[order])
+        limits = self.every.far_limits(targets[order])  # (parts, targets): not below a threshold
+        shape = (*limits.shape, len(ranks))
+
         # The place of each mate in a table (parts, targets, ranks), in which both increase: the
         # strictest target that accepts it, and the first rank that finds it. Looser targets and
         # further ranks detect the mate, too.
-        shape = (*limits.shape, len(ranks))
         part = np.repeat(np.arange(len(limits)), self.mates.sizes)
         target = self.mates.first_below(limits)
         rank = ranks.searchsorted(self.ranks)
         is_detected = (target < shape[1]) & (rank < shape[2])
-        cell = np.ravel_multi_index(tuple(x[is_detected] for x in (part, target, rank)), shape)
+        cell = np.ravel_multi_index(
+            (part[is_detected], target[is_detected], rank[is_detected]), shape
+        )
         weights = self.mates.weights
-        weights = None if weights is None else weights[is_detected]
+        if weights is not None:
+            weights = weights[is_detected]
         detected = np.bincount(cell, weights, minlength=np.prod(shape)).reshape(shape)
         detected = detected.cumsum(axis=1).cumsum(axis=2)
+        attempts = self.every.genuine_attempts[:, None, None]
+        dir_ = np.minimum(detected, attempts) / np.maximum(attempts, 1)
+
         # The threshold is the loosest accepted score of a detected mate or of a non-mate.
         scores = self.mates.scores()
         accepted, largest_other = self.others.largest_below(limits)
-        loosest = np.full(np.prod(shape), -np.inf)
-        loosest[cell] = scores[is_detected]  # scores increase: the loosest is last
-        loosest = loosest.reshape(shape)
-        loosest[..., 0] = np.fmax(loosest[..., 0], largest_other)
-        loosest = np.maximum.accumulate(np.maximum.accumulate(loosest, axis=1), axis=2)
-        # (parts, ranks): where some score is -inf, no threshold rejects all.
+        threshold = np.full(np.prod(shape), -np.inf)
+        threshold[cell] = scores[is_detected]  # scores increase: the loosest is last
+        threshold = threshold.reshape(shape)
+        # Looser targets and further ranks have this score, too.
+        threshold[..., 0] = np.fmax(threshold[..., 0], largest_other)
+        threshold = np.maximum.accumulate(np.maximum.accumulate(threshold, axis=1), axis=2)
+
+        # Without an accepted score, the threshold rejects all: -inf, or NaN where some score of a
+        # non-mate, or of a mate up to the rank, is -inf.
         reject_all = np.full((len(limits), len(ranks)), -np.inf)
         reject_all[self.others.has_minus_infinity()] = np.nan
         is_minus_infinity = (rank < len(ranks)) & (scores == -np.inf)
         reject_all[part[is_minus_infinity], rank[is_minus_infinity]] = np.nan
         reject_all = np.maximum.accumulate(reject_all, axis=1)
-        is_point = (accepted > 0)[..., None] | (detected > 0)
-        threshold = np.where(is_point, loosest, reject_all[:, None])
-        attempts = self.every.genuine_attempts[:, None, None]
-        rates = np.stack([np.minimum(detected, attempts) / np.maximum(attempts, 1), threshold])
-        rates[:, ~self.every.defined] = np.nan
+        has_score = (accepted > 0)[..., None] | (detected > 0)
+        threshold = np.where(has_score, threshold, reject_all[:, None])
+
         # From increasing targets back to the order in which the user gave them.
-        as_requested = np.empty_like(rates)
-        as_requested[:, :, order] = rates
-        return as_requested[0], as_requested[1]
+        dir_[~self.every.defined] = threshold[~self.every.defined] = np.nan
+        place = np.argsort(order)
+        return dir_.take(place, axis=1), threshold.take(place, axis=1)
 
 
 class Attempts:
@@ -121,10 +141,12 @@ class Attempts:
         missed_impostors: int = 0,
     ):
         genuine_scores = SortedScores.of_scores(genuine)
-        self.genuine, self.impostor = genuine_scores.keys, impostor
+        self.genuine = genuine_scores.keys
+        self.impostor = impostor
         self.points = AttemptsOfParts(genuine_scores, impostor, missed, missed_impostors)
         self.impostors = int(impostor.attempts[0])  # the number of impostor scores
-        self.missed, self.missed_impostors = missed, missed_impostors
+        self.missed = missed
+        self.missed_impostors = missed_impostors
         self.genuine_attempts = len(genuine) + missed
         self.impostor_attempts = self.impostors + missed_impostors
         #: Whether both classes have attempts.
@@ -140,13 +162,19 @@ class Attempts:
     @classmethod
     def from_scores(cls, genuine: np.ndarray, impostor: np.ndarray) -> Attempts:
         """Return listed attempts; NaN is a failed attempt, which has no score."""
-        scores = increasing(genuine), increasing(impostor)
-        failed = len(genuine) - len(scores[0]), len(impostor) - len(scores[1])
-        return cls.from_ordered(*scores, *failed)
+        genuine_scores = increasing(genuine)
+        impostor_scores = increasing(impostor)
+        return cls.from_ordered(
+            genuine_scores,
+            impostor_scores,
+            missed=len(genuine) - len(genuine_scores),
+            missed_impostors=len(impostor) - len(impostor_scores),
+        )
 
     # -- counts
 
     def false_accepts(self, threshold: Any) -> np.ndarray:
+        """Return the number of false accepts at each threshold."""
         return self.impostor.upto(np.asarray(threshold)[None])[0]
 
     def errors_at(self, threshold: float) -> tuple[int, int]:
@@ -177,8 +205,8 @@ class Attempts:
 
     def extent(self) -> ScoreExtent:
         """Return the range of the scores of both classes."""
-        genuine, impostor = map(ScoreExtent.from_ordered, (self.genuine, self.impostor.keys))
-        return genuine.joined(impostor)
+        genuine = ScoreExtent.from_ordered(self.genuine)
+        return genuine.joined(ScoreExtent.from_ordered(self.impostor.keys))
 
 
 #: Names that label the costs of decisions, which are scalars by prior.
@@ -308,13 +336,13 @@ def without_overflow(genuine: Any, impostor: Any) -> tuple[Any, Any]:
 
 
 def equal_error_between(
-    before: Points, after: Points, genuine: Any, impostor: Any, found: Any = True
+    before: Points, after: Points, genuine: Any, impostor: Any, is_crossed: Any = True
 ) -> EqualError:
     """Return the EER between neighbouring points, where FAR and FRR cross in each part.
 
-    It is NaN where it is not `found`. Between point 0 (`before`), with F0 = FAR and R0 = FRR, and
-    point 1 (`after`), the value is ``EER = F0 + lambda (F1 - F0)`` with ``lambda = (R0 - F0) /
-    ((F1 - F0) - (R1 - R0))``.
+    It is NaN in parts where they do not, which `is_crossed` says. Between point 0 (`before`), with
+    F0 = FAR and R0 = FRR, and point 1 (`after`), the value is ``EER = F0 + lambda (F1 - F0)`` with
+    ``lambda = (R0 - F0) / ((F1 - F0) - (R1 - R0))``.
 
     - The threshold is the point with the smaller ``max(FAR, FRR)``, the stricter one in a tie.
     - The bracket is FAR and FRR at the point with the smaller FAR + FRR, as in the Fingerprint
@@ -324,7 +352,8 @@ def equal_error_between(
     r0 = before.fr / genuine
     f1 = after.fa / impostor
     r1 = after.fr / genuine
-    weight = (r0 - f0) / np.where(found, (f1 - f0) - (r1 - r0), 1.0)
+    weight = (r0 - f0) / np.where(is_crossed, (f1 - f0) - (r1 - r0), 1.0)
+
     # Compare as whole numbers over a common denominator, so that ties are exact.
     genuine, impostor = without_overflow(genuine, impostor)
     a0 = before.fa * genuine
@@ -334,22 +363,22 @@ def equal_error_between(
     strict_is_better = np.maximum(a0, b0) <= np.maximum(a1, b1)
     # The loosest point with FRR >= FAR is point 1 where the two are equal there.
     loose_is_closer = (a1 == b1) | (a1 + b1 <= a0 + b0)
-    bracket = np.where(loose_is_closer, f1, f0), np.where(loose_is_closer, r1, r0)
-    eer, threshold, far, frr, low, high, last, first = np.where(
-        found,
-        [
-            f0 + weight * (f1 - f0),
-            np.where(strict_is_better, before.threshold, after.threshold),
-            np.where(strict_is_better, f0, f1),
-            np.where(strict_is_better, r0, r1),
-            np.minimum(*bracket),
-            np.maximum(*bracket),
-            np.minimum(r0, f1),
-            np.maximum(f0, r1),
-        ],
-        np.nan,
+    bracket_far = np.where(loose_is_closer, f1, f0)
+    bracket_frr = np.where(loose_is_closer, r1, r0)
+
+    def where_crossed(values: np.ndarray) -> np.ndarray:
+        return np.where(is_crossed, values, np.nan)
+
+    threshold = np.where(strict_is_better, before.threshold, after.threshold)
+    return EqualError(
+        eer=where_crossed(f0 + weight * (f1 - f0)),
+        eer_threshold=where_crossed(threshold),
+        far_at_eer=where_crossed(np.where(strict_is_better, f0, f1)),
+        frr_at_eer=where_crossed(np.where(strict_is_better, r0, r1)),
+        eer_bracket_low=where_crossed(np.minimum(bracket_far, bracket_frr)),
+        eer_bracket_high=where_crossed(np.maximum(bracket_far, bracket_frr)),
+        ends=(where_crossed(np.minimum(r0, f1)), where_crossed(np.maximum(f0, r1))),
     )
-    return EqualError(eer, threshold, far, frr, low, high, (last, first))
 
 
 def allowed_errors(target: Any, attempts: Any) -> np.ndarray:
@@ -399,30 +428,41 @@ def _met_by_hulls(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     """
     roc = np.arange(far.shape[1])
     first_loose = (far < frr).argmin(axis=0)  # the first point that is not strict, if there is any
-    start, end = (np.maximum(first_loose - 1, 0), roc), (first_loose, roc)
-    x0, y0, x1, y1 = far[start], frr[start], far[end], frr[end]
-    meets = x1 >= y1
+    last_strict = np.maximum(first_loose - 1, 0)
+    # (ROCs,): FAR and FRR at the strict end (0) and at the loose end (1) of the edge.
+    far0, frr0 = far[last_strict, roc], frr[last_strict, roc]
+    far1, frr1 = far[first_loose, roc], frr[first_loose, roc]
+    is_met = far1 >= frr1
+
     # Where FRR falls in no ROC, FAR alone rises: such points are never the lowest.
-    corners = np.append(True, (frr[1:] < frr[:-1]).any(axis=1))
-    far, frr = (np.ascontiguousarray(x[corners].T) for x in (far, frr))  # (ROCs, corners)
+    is_corner = np.append(True, (frr[1:] < frr[:-1]).any(axis=1))
+    far = np.ascontiguousarray(far[is_corner].T)  # (ROCs, corners)
+    frr = np.ascontiguousarray(frr[is_corner].T)
     while True:
-        of_far, of_frr = y0 - y1, x1 - x0
-        cost = of_far[:, None] * far
-        cost += of_frr[:, None] * frr
-        lowest = roc, cost.argmin(axis=1)
-        of_edge = of_far * x0 + of_frr * y0
-        is_below = meets & (cost[lowest] < of_edge * (1 - 1e-14))  # lower by more than rounding
+        # The edge has all its points at one height, ``FAR (frr0 - frr1) + FRR (far1 - far0)``.
+        of_far = frr0 - frr1
+        of_frr = far1 - far0
+        height = of_far[:, None] * far
+        height += of_frr[:, None] * frr
+        height_of_edge = of_far * far0 + of_frr * frr0
+        lowest = height.argmin(axis=1)
+        # Lower by more than rounding.
+        is_below = is_met & (height[roc, lowest] < height_of_edge * (1 - 1e-14))
         if not is_below.any():
             break
-        x, y = far[lowest], frr[lowest]
-        is_start = is_below & (x < y)
-        x0, y0 = np.where(is_start, x, x0), np.where(is_start, y, y0)
-        is_end = is_below & ~is_start
-        x1, y1 = np.where(is_end, x, x1), np.where(is_end, y, y1)
-    gap0 = y0 - x0
-    gap1 = y1 - x1
-    share = gap0 / np.where(meets & (gap0 > gap1), gap0 - gap1, 1.0)
-    return np.where(meets, x0 + share * (x1 - x0), np.nan)
+        lowest_far = far[roc, lowest]
+        lowest_frr = frr[roc, lowest]
+        is_strict = is_below & (lowest_far < lowest_frr)
+        far0 = np.where(is_strict, lowest_far, far0)
+        frr0 = np.where(is_strict, lowest_frr, frr0)
+        is_loose = is_below & ~is_strict
+        far1 = np.where(is_loose, lowest_far, far1)
+        frr1 = np.where(is_loose, lowest_frr, frr1)
+    # The edge meets the line where the differences FRR - FAR of its ends balance.
+    gap0 = frr0 - far0
+    gap1 = frr1 - far1
+    share = gap0 / np.where(is_met & (gap0 > gap1), gap0 - gap1, 1.0)
+    return np.where(is_met, far0 + share * (far1 - far0), np.nan)
 
 
 class AttemptsOfParts:
@@ -443,12 +483,14 @@ class AttemptsOfParts:
         missed: Any = 0,
         missed_impostors: Any = 0,
     ):
-        self.genuine, self.impostor = genuine, impostor
-        none = np.zeros_like(genuine.sizes)
-        self.missed = none + missed
-        self.missed_impostors = none + missed_impostors  # (parts,)
-        self.genuine_attempts = genuine.attempts + missed  # (parts,)
-        if genuine.weights is not None:  # the sum of the weights is a whole number
+        self.genuine = genuine
+        self.impostor = impostor
+        zeros = np.zeros_like(genuine.sizes)
+        # (parts,), as all numbers of attempts.
+        self.missed = zeros + missed
+        self.missed_impostors = zeros + missed_impostors
+        self.genuine_attempts = genuine.attempts + missed
+        if genuine.weights is not None:  # parts of attempts, which add up to whole numbers
             self.genuine_attempts = np.rint(self.genuine_attempts).astype(np.int64)
         self.impostor_attempts = impostor.attempts + missed_impostors
         self.defined = (self.genuine_attempts > 0) & (self.impostor_attempts > 0)
@@ -512,29 +554,30 @@ class AttemptsOfParts:
     @cached_property
     def corners(self) -> Corners:
         """Reject-all and the points at genuine scores: only they can have the least cost."""
-        genuine = self.genuine
-        starts = genuine.run_starts + np.arange(len(self.defined) + 1)
-        # (p - parts,): the corner of each distinct genuine score, after reject-all of its part
+        starts = self.genuine.run_starts + np.arange(len(self.defined) + 1)
+        # (p - parts,): the corner of each distinct genuine score, after reject-all of its part.
         corners: slice | np.ndarray = slice(1, None)
-        if len(starts) > 2:
+        if len(self.defined) > 1:
             corners = np.delete(np.arange(starts[-1]), starts[:-1])
 
-        def after(of_reject_all: Any, of_scores: np.ndarray) -> np.ndarray:
+        def with_reject_all(of_reject_all: Any, of_scores: np.ndarray) -> np.ndarray:
+            """Return the value of reject-all before the values of each part's scores."""
             of_corners = np.empty(starts[-1], of_scores.dtype)
             of_corners[starts[:-1]] = of_reject_all
             of_corners[corners] = of_scores
             return of_corners
 
-        below, upto = self.impostor.counts_at(genuine)
+        below, upto = self.impostor.counts_at(self.genuine)
         genuine_attempts = repeated(self.genuine_attempts, starts)
+        genuine_accepted = with_reject_all(0, self.genuine.upto_distinct())
         return Corners(
-            after(self.reject_all, genuine.distinct()),
-            after(0, upto),
-            np.maximum(genuine_attempts - after(0, genuine.upto_distinct()), 0),
-            genuine_attempts,
-            repeated(self.impostor_attempts, starts),
-            after(0, below),
-            starts,
+            threshold=with_reject_all(self.reject_all, self.genuine.distinct()),
+            fa=with_reject_all(0, upto),
+            fr=np.maximum(genuine_attempts - genuine_accepted, 0),
+            genuine=genuine_attempts,
+            impostor=repeated(self.impostor_attempts, starts),
+            below=with_reject_all(0, below),
+            starts=starts,
         )
 
     def equal_error(self) -> EqualError:
@@ -545,18 +588,20 @@ class AttemptsOfParts:
         """
         threshold, rejected_before = self.crossing()
         is_crossed = ~np.isnan(threshold) & self.defined
+        # Point 1. In other parts, whose values are NaN, any threshold with known counts will do.
         accepted = self.impostor.upto(np.where(is_crossed, threshold, np.inf))
         threshold = np.where(is_crossed, threshold, -np.inf)
         rejected = np.maximum(self.genuine_attempts - self.genuine.upto(threshold), 0)
+        after = Points(threshold, accepted, rejected)
         # The threshold of point 0: the largest score of either class below, or else reject-all.
-        accepted_before, largest_before = self.impostor.largest_below(threshold)
-        largest_before = np.fmax(largest_before, self.genuine.largest_below(threshold)[1])
+        accepted_before, largest_impostor = self.impostor.largest_below(threshold)
+        _, largest_genuine = self.genuine.largest_below(threshold)
+        largest_before = np.fmax(largest_impostor, largest_genuine)
         reject_all = np.where(threshold == -np.inf, np.nan, self.reject_all)
         largest_before = np.where(np.isnan(largest_before), reject_all, largest_before)
+        before = Points(largest_before, accepted_before, rejected_before)
         # Failures may keep FRR above FAR.
         is_crossed &= crossed(accepted, rejected, self._genuine, self._impostor)
-        before = Points(largest_before, accepted_before, rejected_before)
-        after = Points(threshold, accepted, rejected)
         return equal_error_between(before, after, self._genuine, self._impostor, is_crossed)
 
     def hull_equal_error(self) -> np.ndarray:
@@ -577,12 +622,14 @@ class AttemptsOfParts:
         # (parts,): the first corner with FAR >= FRR, or the end of the part.
         is_crossed = crossed(curve.fa, curve.fr, curve.genuine, curve.impostor)
         first = begin + np.add.reduceat(~is_crossed, begin, dtype=np.int64)
-        # Between two corners FRR does not change: as many false accepts are needed to cross it.
+        corner = np.where(first < end, curve.threshold[np.minimum(first, end - 1)], np.nan)
+        # Between two corners FRR does not change. FAR crosses it at an impostor score before the
+        # corner, if there are as many false accepts as FRR times the attempts, rounded up.
         rejected = curve.fr[np.maximum(first - 1, begin)]
         genuine, impostor = without_overflow(self._genuine, self._impostor)
         false_accepts_to_cross = (-(-rejected * impostor // genuine)).astype(np.int64)
-        corner = np.where(first < end, curve.threshold[np.minimum(first, end - 1)], np.nan)
-        return np.fmin(corner, self.impostor.nth(np.maximum(false_accepts_to_cross, 1))), rejected
+        score = self.impostor.nth(np.maximum(false_accepts_to_cross, 1))
+        return np.fmin(corner, score), rejected
 
     def at_far(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the smallest FRR with FAR at most each target, and the loosest threshold.
@@ -618,13 +665,13 @@ class AttemptsOfParts:
 
     def far_at_frr(self, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the smallest FAR with FRR at most each target, and the strictest threshold."""
-        threshold, defined = self.at_frr(targets)
+        threshold, is_defined = self.at_frr(targets)
         # Reject-all has FAR 0, also where a score of -inf leaves it without a threshold.
-        is_strict = np.isnan(threshold)
-        is_strict |= (threshold == -np.inf) & (self.reject_all == -np.inf)[:, None]
-        accepted = self.impostor.upto(np.where(is_strict, np.inf, threshold))
-        far = self.fars(np.where(is_strict, 0, accepted))
-        return self.where_defined(far, defined), self.where_defined(threshold, defined)
+        no_score_is_smallest = (self.reject_all == -np.inf)[:, None]
+        rejects_all = np.isnan(threshold) | ((threshold == -np.inf) & no_score_is_smallest)
+        accepted = self.impostor.upto(np.where(rejects_all, np.inf, threshold))
+        far = self.fars(np.where(rejects_all, 0, accepted))
+        return self.where_defined(far, is_defined), self.where_defined(threshold, is_defined)
 
     def zero_frr(self) -> tuple[np.ndarray, np.ndarray]:
         """Return FAR where no genuine attempt is rejected, and the strictest such threshold."""
@@ -661,14 +708,14 @@ class AttemptsOfParts:
         near_least = np.flatnonzero(cost <= repeated(least * (1 + 1e-12), curve.starts))
         bounds = near_least.searchsorted(curve.starts)
         best = near_least[bounds[:-1]]
-        for part in np.flatnonzero(bounds[1:] - bounds[:-1] > 1).tolist():
+        for part in np.flatnonzero(np.diff(bounds) > 1).tolist():
             candidates = near_least[bounds[part] : bounds[part + 1]]
             if len(candidates) > EXACT_COSTS:
                 best[part] = candidates[cost[candidates].argmin()]
                 continue
             errors = zip(curve.fa[candidates].tolist(), curve.fr[candidates].tolist(), strict=True)
-            exact = [accept[part] * fa + reject[part] * fr for fa, fr in errors]
-            best[part] = candidates[exact.index(min(exact))]
+            exact_costs = [accept[part] * fa + reject[part] * fr for fa, fr in errors]
+            best[part] = candidates[exact_costs.index(min(exact_costs))]
         return best
 
     def least_costs(self, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -681,22 +728,25 @@ class AttemptsOfParts:
         best = np.empty((len(self.defined), len(costs)), dtype=np.int64)
         least = np.empty(best.shape)
         for k, row in enumerate(costs.tolist()):  # perhaps fractions
-            point = best[:, k] = self.cheapest(row)
-            far, frr = curve.fa[point] / self._impostor, curve.fr[point] / self._genuine
+            point = self.cheapest(row)
+            far = curve.fa[point] / self._impostor
+            frr = curve.fr[point] / self._genuine
+            best[:, k] = point
             least[:, k] = mean_cost(row, far, frr)
         return self.where_defined(least), self.where_defined(curve.threshold[best])
 
     def optimum(self, variable: Variable) -> tuple[np.ndarray, np.ndarray]:
         """Return the best value of a function of FAR and FRR in each part, and its threshold."""
         curve = self.corners
-        values = np.full((2, len(self.defined)), np.nan)
+        best = np.full(len(self.defined), np.nan)
+        threshold = best.copy()
         for part in np.flatnonzero(self.defined).tolist():
             corners = slice(curve.starts[part], curve.starts[part + 1])
             far = curve.fa[corners] / self._impostor[part]
             frr = curve.fr[corners] / self._genuine[part]
-            values[0, part] = variable.best(far, frr)
-            values[1, part] = curve.threshold[corners][variable.place_of_best(far, frr)]
-        return values[0], values[1]
+            best[part] = variable.best(far, frr)
+            threshold[part] = curve.threshold[corners][variable.place_of_best(far, frr)]
+        return best, threshold
 
     @cached_property
     def with_ends(self) -> tuple[np.ndarray, np.ndarray]:
