@@ -1,7 +1,11 @@
 """The attempts and searches of many parts of scores, whose points are then found together.
 
-Parts are masks of the rows and columns of a matrix that is sorted once, or they are selected and
-counted one by one: both have the same methods.
+A part has some rows and some columns of a matrix: the part ``([0, 2], [1])`` of a matrix (3, 2)
+has the cells (0, 1) and (2, 1). Thousands of parts, such as repeated draws of templates, share
+their scores. Then the matrix is sorted once, and each part is a mask of its rows and columns
+(:class:`MaskedParts`). Other parts are selected and counted one by one (:class:`SelectedParts`).
+Both have the same methods; :func:`masks_pay` says which take less time. :class:`SearchedParts` are
+the searches of either.
 """
 
 from __future__ import annotations
@@ -157,9 +161,14 @@ class MaskedParts:
     def people(self) -> PeopleOfParts:
         """How many people probe and are enrolled in each part."""
         # Both bool (parts, people), without distractors and junk.
-        probing, enrolled = (x[:, self.matrix.is_person] > 0 for x in (self.probing, self.enrolled))
-        sides = probing, enrolled, probing & enrolled, probing | enrolled
-        return PeopleOfParts(*(x.sum(axis=1) for x in sides))
+        probing = self.probing[:, self.matrix.is_person] > 0
+        enrolled = self.enrolled[:, self.matrix.is_person] > 0
+        return PeopleOfParts(
+            probing=probing.sum(axis=1),
+            enrolled=enrolled.sum(axis=1),
+            both=(probing & enrolled).sum(axis=1),
+            every=(probing | enrolled).sum(axis=1),
+        )
 
     @property
     def gallery_templates(self) -> np.ndarray:
@@ -174,13 +183,17 @@ class MaskedParts:
     @cached_property
     def are_symmetric(self) -> np.ndarray:
         """Which parts have the same scores in both directions, judged by a few templates."""
-        symmetric = self.are_same & (self.rows.sum(axis=1) > 1)
-        differs = self.matrix.differs_across_diagonal if symmetric.any() else np.zeros((1, 1))
-        for part in np.flatnonzero(symmetric).tolist() if differs.any() else ():
+        are_symmetric = self.are_same & (self.rows.sum(axis=1) > 1)
+        if not are_symmetric.any():
+            return are_symmetric
+        differs = self.matrix.differs_across_diagonal
+        if not differs.any():
+            return are_symmetric
+        for part in np.flatnonzero(are_symmetric).tolist():
             templates = np.flatnonzero(self.rows[part])
-            cells = np.ix_(*[templates[sampled_numbers(len(templates))]] * 2)
-            symmetric[part] = not differs[cells].any()
-        return symmetric
+            sample = templates[sampled_numbers(len(templates))]
+            are_symmetric[part] = not differs[np.ix_(sample, sample)].any()
+        return are_symmetric
 
     @cached_property
     def compared(self) -> ComparedPeople:
@@ -190,14 +203,20 @@ class MaskedParts:
         pairs = people.probing * people.enrolled - people.both
         pairs -= people.both * (people.both - 1) // 2
         disjoint = np.minimum(np.minimum(people.probing, people.enrolled), people.every // 2)
-        if (absent := self.matrix.absent) is not None:
-            rows, columns = (x.astype(np.float32) for x in (self.rows, self.columns))
-            for part in np.flatnonzero(((rows @ absent) * columns).sum(axis=1)).tolist():
-                sides = map(np.flatnonzero, (self.rows[part], self.columns[part]))
-                scores = self.matrix.scores.select(*sides)
-                counted = ComparedPeople.from_scores(scores, disjoint=True)
-                assert counted is not None
-                pairs[part], disjoint[part] = counted.pairs, counted.disjoint
+        absent = self.matrix.absent
+        if absent is not None:
+            # (parts,): the absent comparisons of each part; parts that have some are counted.
+            absent_by_column = self.rows.astype(np.float32) @ absent
+            absent_in_part = (absent_by_column * self.columns.astype(np.float32)).sum(axis=1)
+            for part in np.flatnonzero(absent_in_part).tolist():
+                rows = np.flatnonzero(self.rows[part])
+                columns = np.flatnonzero(self.columns[part])
+                compared = ComparedPeople.from_scores(
+                    self.matrix.scores.select(rows, columns), disjoint=True
+                )
+                assert compared is not None
+                pairs[part] = compared.pairs
+                disjoint[part] = compared.disjoint
         return ComparedPeople(people.every, pairs, disjoint)
 
     # -- attempts
@@ -215,25 +234,26 @@ class MaskedParts:
         """
         matrix = self.matrix
         if fusion is None:
-            times = 2 if matrix.is_mirrored and self.are_same.all() else 1
-            classes = matrix.upper if times == 2 else matrix.templates
-            return self._picked(classes, self.columns, times), times
+            if matrix.is_mirrored and self.are_same.all():
+                return self._attempts_within(matrix.upper, self.columns, times=2), 2
+            return self._attempts_within(matrix.templates, self.columns), 1
         templates = np.bincount(matrix.gallery, minlength=matrix.people)
         if ((self.enrolled == 0) | (self.enrolled == templates)).all():
             # All parts have all templates of their people: claims of the whole gallery.
-            claimed = self.enrolled[:, matrix.claimed] > 0
-            return self._picked(matrix.claims(fusion), claimed.astype(np.int8)), 1
+            is_claimed = self.enrolled[:, matrix.claimed] > 0
+            return self._attempts_within(matrix.claims(fusion), is_claimed.astype(np.int8)), 1
         if fusion in ("best", "worst"):
             return self._at_one_template(matrix.templates, farthest=fusion == "worst"), 1
         return self._fused(fusion), 1
 
-    def _picked(
+    def _attempts_within(
         self, classes: SortedClasses, columns: np.ndarray, times: int = 1
     ) -> AttemptsOfParts:
         """Return the attempts of each part; `columns` is the mask of targets, (parts, targets)."""
-        step = len(classes.distances)
-        sides = [self._pick(cells, columns, cells.code, step) for cells in classes[:2]]
-        return self._of_keys(sides, classes.distances, times)
+        codes = len(classes.distances)
+        genuine = self._pick(classes.genuine, columns, classes.genuine.code, codes)
+        impostor = self._pick(classes.impostor, columns, classes.impostor.code, codes)
+        return self._attempts_of_keys(genuine, impostor, classes.distances, times)
 
     def _pick(
         self, cells: SortedCells, columns: np.ndarray, value: np.ndarray, step: int
@@ -246,56 +266,67 @@ class MaskedParts:
         pick_attempts(cells.row, cells.target, value, step, self.rows, columns, picked, sizes)
         return picked[: sizes.sum()], sizes
 
-    def _of_keys(
-        self, classes: Sequence[ValuesOfParts], distances: np.ndarray, times: int = 1
+    def _attempts_of_keys(
+        self, genuine: ValuesOfParts, impostor: ValuesOfParts, distances: np.ndarray, times: int = 1
     ) -> AttemptsOfParts:
         """Return attempts from the keys ``part * len(distances) + code`` of both classes."""
-        scores = []
-        failures = []
-        for keys, sizes in classes:
-            starts = np.append(0, np.cumsum(sizes))
-            missed = np.zeros(len(self), dtype=np.int64)
-            if self.matrix.rejected:
-                # Failures have the largest code: they are at the end of each part.
-                failed_code = len(distances) - 1
-                failed_keys = np.arange(len(self)) * len(distances) + failed_code
-                missed = starts[1:] - keys.searchsorted(failed_keys)
-                keys = keys[keys % len(distances) != failed_code]
-                starts = np.append(0, np.cumsum(sizes - missed))
-            scores.append(SortedScores(keys, starts, distances, times=times))
-            failures.append(missed)
-        return AttemptsOfParts(*scores, *failures)
+        genuine_scores, missed = self._scores_of_keys(*genuine, distances, times)
+        impostor_scores, missed_impostors = self._scores_of_keys(*impostor, distances, times)
+        return AttemptsOfParts(genuine_scores, impostor_scores, missed, missed_impostors)
+
+    def _scores_of_keys(
+        self, keys: np.ndarray, sizes: np.ndarray, distances: np.ndarray, times: int
+    ) -> tuple[SortedScores, np.ndarray]:
+        """Return the scores of parts, and how many attempts of each part failed, (parts,)."""
+        failed = np.zeros(len(self), dtype=np.int64)
+        if self.matrix.rejected:
+            # Failures have the largest code: they are at the end of each part.
+            failed_code = len(distances) - 1
+            failed_keys = np.arange(len(self)) * len(distances) + failed_code
+            failed = np.cumsum(sizes) - keys.searchsorted(failed_keys)
+            keys = keys[keys % len(distances) != failed_code]
+        starts = np.append(0, np.cumsum(sizes - failed))
+        return SortedScores(keys, starts, distances, times=times), failed
 
     def _at_one_template(self, classes: SortedClasses, *, farthest: bool) -> AttemptsOfParts:
-        """Return claims at the nearest, or `farthest`, of the claimed person's templates.
+        """Return claims at the nearest, or `farthest`, of the claimed person's templates."""
+        codes = len(classes.distances)
+        genuine = self._keys_at_one_template(classes.genuine, codes, farthest=farthest)
+        impostor = self._keys_at_one_template(classes.impostor, codes, farthest=farthest)
+        return self._attempts_of_keys(genuine, impostor, classes.distances)
 
-        It is the first attempt of each claim in a list from near to far, or from far to near.
+    def _keys_at_one_template(
+        self, cells: SortedCells, codes: int, *, farthest: bool
+    ) -> ValuesOfParts:
+        """Return the key of the first attempt of each claim, from near to far or from far to near.
+
+        The keys are increasing, and with them are the numbers of claims, (parts,).
         """
         from bioeval.kernels.partitions import first_of_claims
 
         matrix = self.matrix
+        if farthest:
+            cells = cells.backwards()
+        positions = np.arange(len(cells.row), dtype=np.int32)
+        # With a step of 0, the positions alone are picked.
+        picked, sizes = self._pick(cells, self.columns, positions, step=0)
+        # (cells,): the claim of each cell is the pair of its probe and the claimed person.
         claimed = matrix.claimed.searchsorted(matrix.gallery).astype(np.int32)
-        sides = []
-        step = len(classes.distances)
-        for cells in classes[:2]:
-            in_order = cells.backwards() if farthest else cells
-            positions = np.arange(len(in_order.row), dtype=np.int32)
-            picked, sizes = self._pick(in_order, self.columns, positions, 0)  # bare positions
-            # (cells,): the claim of each cell is the pair of its probe and the claimed person.
-            claim = in_order.row * np.int32(len(matrix.claimed)) + claimed[in_order.target]
-            last_part_of_claim = np.zeros(len(matrix.probe) * len(matrix.claimed), dtype=np.int32)
-            first = np.empty(len(picked) + 1, np.int64)
-            claims = np.empty_like(sizes)  # (parts,): the number of claims
-            first_of_claims(picked, sizes, claim, last_part_of_claim, first, claims)
-            codes = in_order.code[first[: claims.sum()]]
-            keys = np.repeat(np.arange(len(self)) * step, claims) + codes
-            sides.append((np.sort(keys) if farthest else keys, claims))
-        return self._of_keys(sides, classes.distances)
+        claim = cells.row * np.int32(len(matrix.claimed)) + claimed[cells.target]
+        last_part_of_claim = np.zeros(len(matrix.probe) * len(matrix.claimed), dtype=np.int32)
+        first = np.empty(len(picked) + 1, np.int64)
+        claims = np.empty_like(sizes)
+        first_of_claims(picked, sizes, claim, last_part_of_claim, first, claims)
+        code = cells.code[first[: claims.sum()]]
+        keys = np.repeat(np.arange(len(self)) * codes, claims) + code
+        return np.sort(keys) if farthest else keys, claims
 
     def _fused(self, fusion: str) -> AttemptsOfParts:
+        """Return the claims of each part, which are fused, and sorted, part by part."""
         matrix = self.matrix
-        attempts: tuple[list[np.ndarray], ...] = ([], [])
-        failed = np.zeros((2, len(self)), dtype=np.int64)
+        genuine: list[np.ndarray] = []
+        impostor: list[np.ndarray] = []
+        missed = np.zeros((2, len(self)), dtype=np.int64)  # genuine and impostor claims
         by_person = np.argsort(matrix.gallery, kind="stable")
         for part in range(len(self)):
             rows = np.flatnonzero(self.rows[part])
@@ -307,11 +338,11 @@ class MaskedParts:
             for k, is_of_class in enumerate((is_genuine, ~is_genuine)):
                 distances = np.sort(claims[is_of_class & ~np.isnan(claims)])
                 if matrix.rejected:
-                    not_failed = int(distances.searchsorted(np.inf))
-                    failed[k, part] = len(distances) - not_failed
-                    distances = scored(distances[:not_failed])
-                attempts[k].append(distances.astype(np.float64))
-        return AttemptsOfParts.of_lists(*attempts, *failed)
+                    scores = int(distances.searchsorted(np.inf))
+                    missed[k, part] = len(distances) - scores
+                    distances = scored(distances[:scores])
+                (genuine, impostor)[k].append(distances.astype(np.float64))
+        return AttemptsOfParts.of_lists(genuine, impostor, *missed)
 
     # -- searches
 
@@ -322,19 +353,25 @@ class MaskedParts:
         """
         from bioeval.kernels.partitions import rank_in_parts
 
-        # (5, parts, m): codes and numbers in the order in which they are unpacked below.
-        ranked = np.full((5, *self.rows.shape), -1, dtype=np.int32)
         matrix = self.matrix
+        ranked = np.full((5, *self.rows.shape), -1, dtype=np.int32)  # see `rank_in_parts`
         rank_in_parts(matrix.mates, matrix.non_mates, self.rows, self.columns, ranked)
         part, probe = np.nonzero(self.rows)
-        person = matrix.probe[probe]
-        is_enrolled = (self.enrolled[part, person] > 0) & matrix.is_person[person]
         best, closer, tied, before, nearest = ranked[:, part, probe]
-        rank = 1 + closer + tied_ahead(task.ties, tied, before)
-        codes = best, rank, tied, nearest
-        of_people = matrix.is_person[person]
-        searched = part, of_people, is_enrolled, *codes
-        return SearchedParts(self.people, *searched, matrix.templates.distances, matrix.rejected)
+        person = matrix.probe[probe]
+        is_of_person = matrix.is_person[person]
+        return SearchedParts(
+            people=self.people,
+            part=part,
+            of_people=is_of_person,
+            is_enrolled=(self.enrolled[part, person] > 0) & is_of_person,
+            best=best,
+            rank=1 + closer + tied_ahead(task.ties, tied, before),
+            tied=tied,
+            nearest=nearest,
+            distances=matrix.templates.distances,
+            rejected=matrix.rejected,
+        )
 
     def most_candidates(self) -> np.ndarray:
         """Return the largest number of candidates of a probe in each part, (parts,)."""
@@ -363,7 +400,8 @@ class SelectedParts:
         claims: Sequence[Any] | None = None,
     ):
         """Take the parts, the provenance of all scores, and the claims drawn for each part."""
-        self.scores, self.about = scores, about
+        self.scores = scores
+        self.about = about
         self.claims = [None] * len(scores) if claims is None else claims
         self._attempts: dict[str | None, list[Attempts]] = {}
         self._searches: dict[tuple[str, str], list[Searches | None]] = {}
@@ -388,19 +426,25 @@ class SelectedParts:
             self.unenrolled[fusion] = [np.empty(0)] * parts
         for key in tasks_by_key:
             self._searches[key] = [None] * parts
-        uses = [Use("multi", fusion) if fusion else Use() for fusion in fusions]
         for part, (scores, claims) in enumerate(zip(self.scores, self.claims, strict=True)):
             if scores is None:
                 continue
-            options = {"wanted": wanted, "claims": claims, "about": self.about}
-            verified = [Verified(scores, use, **options) for use in uses]
-            searching = {k: Searching(scores, x, self.about) for k, x in tasks_by_key.items()}
-            for key, searches in count_searches(scores, verified, searching).items():
+            verified_by_fusion = {}
+            for fusion in fusions:
+                use = Use("multi", fusion) if fusion else Use()
+                verified_by_fusion[fusion] = Verified(
+                    scores, use, wanted=wanted, claims=claims, about=self.about
+                )
+            searching = {
+                key: Searching(scores, task, self.about) for key, task in tasks_by_key.items()
+            }
+            all_searches = count_searches(scores, list(verified_by_fusion.values()), searching)
+            for key, searches in all_searches.items():
                 self._searches[key][part] = searches
-            for fusion, one in zip(fusions, verified, strict=True):
-                self._attempts[fusion][part] = one.attempts
-                if one.unenrolled is not None:
-                    self.unenrolled[fusion][part] = one.unenrolled
+            for fusion, verified in verified_by_fusion.items():
+                self._attempts[fusion][part] = verified.attempts
+                if verified.unenrolled is not None:
+                    self.unenrolled[fusion][part] = verified.unenrolled
 
     @cached_property
     def people(self) -> PeopleOfParts:
@@ -409,7 +453,8 @@ class SelectedParts:
         for part, scores in enumerate(self.scores):
             if scores is not None:
                 codes = scores.codes
-                probing, enrolled = codes.people(codes.probe), codes.people(codes.gallery)
+                probing = codes.people(codes.probe)
+                enrolled = codes.people(codes.gallery)
                 both = np.intersect1d(probing, enrolled, assume_unique=True)
                 every = len(probing) + len(enrolled) - len(both)
                 sides[:, part] = len(probing), len(enrolled), len(both), every
@@ -429,9 +474,13 @@ class SelectedParts:
         attempts = self._attempts[fusion]
         if len(attempts) == 1:
             return attempts[0].points, 1
-        lists = zip(*((x.genuine, x.impostor.keys) for x in attempts), strict=True)
-        failed = zip(*((x.missed, x.missed_impostors) for x in attempts), strict=True)
-        return AttemptsOfParts.of_lists(*lists, *map(np.array, failed)), 1
+        of_parts = AttemptsOfParts.of_lists(
+            [x.genuine for x in attempts],
+            [x.impostor.keys for x in attempts],
+            np.array([x.missed for x in attempts]),
+            np.array([x.missed_impostors for x in attempts]),
+        )
+        return of_parts, 1
 
     @property
     def listed(self) -> bool:
@@ -496,28 +545,28 @@ class SearchedParts:
         cls, searches: Sequence[Searches | None], ties: Ties, people: PeopleOfParts
     ) -> SearchedParts:
         """Return the searches of parts that were searched one by one; None is a part without."""
-        of_parts = [x for x in searches if x is not None]
         sizes = [0 if x is None else len(x.mate) for x in searches]
 
         def joined(name: str) -> np.ndarray:
-            return np.concatenate([np.empty(0, np.int64), *(getattr(x, name) for x in of_parts)])
+            """Return an array of all searches, part after part."""
+            arrays = [getattr(x, name) for x in searches if x is not None]
+            return np.concatenate([np.empty(0, np.int64), *arrays])
 
-        mate, other, tied = map(joined, ("mate", "other", "tied"))
-        distances = np.unique(np.concatenate([mate, other, [np.nan]]))  # NaN is the last, once
-        best, nearest = (
-            np.where(joined(number) > 0, distances.searchsorted(x), -1)
-            for x, number in ((mate, "mates"), (other, "others"))
-        )
+        mate = joined("mate")
+        other = joined("other")
+        tied = joined("tied")
+        # Failed searches have the code of NaN, the last.
+        distances = np.unique(np.concatenate([mate, other, [np.nan]]))
         return cls(
-            people,
-            np.repeat(np.arange(len(sizes)), sizes),
-            joined("of_people").astype(bool),
-            joined("enrolled").astype(bool),
-            best,
-            1 + joined("closer") + tied_ahead(ties, tied, joined("tied_before")),
-            tied,
-            nearest,
-            distances,
+            people=people,
+            part=np.repeat(np.arange(len(sizes)), sizes),
+            of_people=joined("of_people").astype(bool),
+            is_enrolled=joined("enrolled").astype(bool),
+            best=np.where(joined("mates") > 0, distances.searchsorted(mate), -1),
+            rank=1 + joined("closer") + tied_ahead(ties, tied, joined("tied_before")),
+            tied=tied,
+            nearest=np.where(joined("others") > 0, distances.searchsorted(other), -1),
+            distances=distances,
             rejected=True,
         )
 
