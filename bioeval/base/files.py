@@ -117,7 +117,8 @@ def locked(path: Path, work: str) -> Iterator[None]:
         if file is not None:
             host = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME")
             os.truncate(file, 0)
-            os.write(file, f"process {os.getpid()} of {host} ({work})".encode())
+            holder = f"process {os.getpid()} of {host} ({work})"
+            os.write(file, holder.encode("utf-8", "replace"))  # a name of a file may be no text
         yield
     finally:
         if file is not None:

@@ -173,6 +173,14 @@ class Command(click.Command):
         parser.parse_args = parse_args
         return parser
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; after an error, nothing that options have set stays."""
+        try:
+            return super().parse_args(ctx, args)
+        except BaseException:
+            ctx.close()  # click closes a context only after its command has run
+            raise
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of the command, and the option ``--help-all``."""
         settings: Any = {"is_flag": True, "is_eager": True, "expose_value": False, "hidden": True}

@@ -26,6 +26,7 @@ import numpy as np
 from bioeval.base.arguments import (
     joined_labels,
     require_choice,
+    require_flag,
     require_integer,
     require_list,
     require_text,
@@ -358,7 +359,7 @@ def searched_lists(
             entries.meta = queries.meta
         if leave_out_query is None:
             leave_out_query = True
-        if query_positions is None and leave_out_query:
+        if query_positions is None and require_flag("leave_out_query", leave_out_query):
             entry_by_number = _entries_by_number(queries.labels, indices)
 
     # Labels, metadata, distances and positions in the order of the lists.

@@ -242,7 +242,8 @@ def check_promise(
 
 def _promised_rules(promise: str | Sequence[str]) -> list[Rule]:
     """Return the promises as rules, without repetition; raise :class:`DataError` at another one."""
-    promises = [promise] if np.ndim(promise) == 0 else require_list("promise", promise)
+    is_list = isinstance(promise, list | tuple) or np.ndim(promise) > 0
+    promises = require_list("promise", promise) if is_list else [promise]
     if not len(promises):
         raise DataError('`promise` is empty; expected a promise such as "far=0.01"')
     rules: list[Rule] = []

@@ -19,6 +19,7 @@ from commands import COMMANDS
 from json_rows import row, value
 
 import bioeval as be
+from bioeval.base.options import OPTIONS
 from bioeval.cli import main
 
 
@@ -388,6 +389,18 @@ def test_a_folder_that_another_run_writes_is_refused_at_once(capsys):
     # A lock that a killed run has left is nobody's.
     assert run("run", "p.npz", "--out", "results", "--force") == 0
     assert names() == {"p.npz", "results"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are text elsewhere")
+def test_a_folder_whose_name_is_no_text_is_written(scores):
+    assert run("run", scores, "--out", os.fsdecode(b"r\xff")) == 0
+    assert b"table.txt" in os.listdir(b"r\xff")
+
+
+def test_a_limit_of_memory_ends_with_a_command_that_is_wrong(scores):
+    before = dict(OPTIONS)
+    assert run("run", scores, "--memory", "3MB", "--confidence", "none") == 2
+    assert before == OPTIONS
 
 
 @pytest.mark.slow

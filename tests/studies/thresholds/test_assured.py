@@ -152,6 +152,7 @@ def test_a_stricter_threshold_never_has_a_higher_limit_of_far(seeds):
         (unequal(), ["far=0.1", "frr=0"], "`promise` is 'frr=0'; expected a rate above 0"),
         (unequal(), ["far=0.1", "eer"], "`promise` is 'eer'; expected far=X or frr=X"),
         (unequal(), "far", "`promise` is 'far'; expected far=X or frr=X$"),
+        (unequal(), ["far=0.1", ["a", "b"]], r"is \['a', 'b'\]; expected far=X or frr=X$"),
         (unequal(), "far=0.1,frr=0.1", "0.1,frr=0.1'; expected far=X or frr=X$"),
         (unequal(), 0.1, "`promise` is 0.1; expected far=X or frr=X$"),
         (unequal(), [], "`promise` is empty"),

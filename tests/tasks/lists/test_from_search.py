@@ -221,6 +221,8 @@ def test_the_first_entries_may_be_the_queries():
         be.Scores.from_top_k([[0, 2, 1]], [2], [1, 1, 2], leave_out_query=True)
     with raises_about(be.DataError, "leave_out_query"):
         be.Scores.from_top_k([[0, 2, 1]], [1], [1, 1, 2], leave_out_query="yes")
+    with raises_about(be.DataError, "leave_out_query"):
+        be.Scores.from_top_k([[1, 2], [0, 2], [1, 0]], [1, 1, 2], leave_out_query=np.ones(3))
 
 
 def test_selected_lists_know_their_queries():
