@@ -366,7 +366,8 @@ def _table_of_array(value: Any, role: str, names: tuple[str, ...], of_result: bo
         names, value = _named_columns(columns_by_name, role, names)
     expected = len(_REQUIRED)
     try:
-        array = np.asarray(value, dtype=np.float64)
+        array = np.asarray(value)
+        array = np.zeros(()) if array.dtype.kind == "c" else array.astype(np.float64)
     except (TypeError, ValueError):
         array = np.zeros(())
     if of_result and array.shape and not array.size:  # a tracker may find nothing

@@ -218,6 +218,11 @@ def test_the_format_of_2015_has_no_class():
         be.tracking([row[:9] for row in truth], TRUTH[:1])
 
 
+def test_complex_numbers_are_no_boxes():
+    with pytest.raises(be.DataError, match="expected the path of a file or folder, an array of n"):
+        be.tracking(np.array(TRUTH) * 1j, RESULT)
+
+
 def test_an_id_twice_in_a_frame():
     twice = [(1, 1, *BOX), (1, 1, 50, 0, 10, 10), (2, 1, *BOX)]
     with pytest.raises(be.DataError, match=r"row 2: duplicate id 1 in frame 1, as in 1"):
