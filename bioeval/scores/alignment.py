@@ -1,14 +1,21 @@
 """The common part of systems over the same data; systems of different data are refused.
 
-A threshold, or a comparison of systems at one threshold, carries a number from one set of scores
-to another. Both need the same kind and, where both are known, the same metric, attempts and origin.
+Two matrices are joined by the names of their templates, and in the order of the first::
+
+    first: probes a, b, c        second: probes c, a, d
+    common: a, c                 rows of the first 0, 2; rows of the second 1, 0
+    remark: 1 probe of the first (b) and 1 of the second (d) are not in common
+
+:func:`aligned` joins the templates, or the pairs of two lists, and then leaves out the attempts
+that one system lacks. The second part of the file, from :func:`scale_of` on, is for thresholds: a
+number of one system means something for another only on the same scale.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,76 +37,125 @@ from bioeval.scores.sides import (
     united,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 #: Nouns of a row and of a column in errors.
 SIDES = ("probe", "gallery template")
 
+# Texts of two lists are compared in the first pairs only: enough to see that the orders differ.
+_FIRST_PAIRS = 1000
 
-#: Two systems with the same templates or pairs in the same order, and remarks.
-Aligned = tuple[Any, Any, list[Message]]
+
+class Alignment(NamedTuple):
+    """Two systems with the same templates or pairs in the same order, and remarks."""
+
+    first: Scores
+    second: Scores
+    remarks: list[Message]
 
 
-def aligned(first: Any, second: Any, systems: Sequence[str]) -> Aligned:
+def aligned(first: Scores, second: Scores, systems: Sequence[str]) -> Alignment:
     """Return the common part of two systems, in the order of the first, and remarks.
 
     Templates are joined by their names, else by their numbers, and pairs also by their subjects, if
     no two pairs have the same subjects. Systems without these are taken in the order given.
     Attempts that one system lacks are left out of both.
     """
-    if not (isinstance(first, Scores) and isinstance(second, Scores) and first.layout != "top-k"):
-        require_same(first, second)
-        return first, second, []
-    if (first.layout == "pairs") != (second.layout == "pairs") or second.layout == "top-k":
-        require_same(first, second)
-    is_list = first.layout == "pairs"
-    first, second, remarks = (_common_pairs if is_list else _common_templates)(
-        first, second, systems
-    )
-    require_same(first, second)
+    layouts = {first.layout, second.layout}
+    if layouts == {"pairs"}:
+        common = _common_pairs(first, second, systems)
+        require_same(common.first, common.second)
+        return _without_lacking_pairs(common, systems)
+    if not layouts & {"pairs", "top-k"}:
+        common = _common_templates(first, second, systems)
+        require_same(common.first, common.second)
+        return _without_lacking_cells(common, systems)
+    require_same(first, second)  # top-k lists are not joined; two kinds of layout are refused
+    return Alignment(first, second, [])
+
+
+def _without_lacking_pairs(common: Alignment, systems: Sequence[str]) -> Alignment:
+    first, second, remarks = common
+    is_attempt, is_other_attempt = _attempted_pairs(first), _attempted_pairs(second)
+    is_common = is_attempt & is_other_attempt
+    lacking = [int(np.count_nonzero(x & ~is_common)) for x in (is_attempt, is_other_attempt)]
+    if not any(lacking):
+        return common
+    pairs = np.flatnonzero(is_common)
+    remarks = [*remarks, not_in_common("comparisons", systems, lacking)]
+    return Alignment(first.select(pairs), second.select(pairs), remarks)
+
+
+def _attempted_pairs(scores: Scores) -> np.ndarray:
+    if excludes_failures(scores):
+        return ~np.isnan(scores.values)
+    return np.ones(scores.shape, dtype=bool)
+
+
+def _without_lacking_cells(common: Alignment, systems: Sequence[str]) -> Alignment:
+    """Mask the cells of each matrix that are no attempts of the other."""
+    first, second, remarks = common
+    if not any(x.has_mask or x.exclude or x.nan == "exclude" for x in (first, second)):
+        return common  # both have all attempts
+    mask, other_mask = (np.empty(first.shape, dtype=np.uint8) for _ in range(2))
     lacking = [0, 0]  # attempts of each system that the other lacks
-    if is_list:
-        is_attempt = [
-            ~np.isnan(x.values) if excludes_failures(x) else np.ones(x.shape, dtype=bool)
-            for x in (first, second)
-        ]
-        common = is_attempt[0] & is_attempt[1]
-        lacking = [int(np.count_nonzero(x & ~common)) for x in is_attempt]
-        if any(lacking):
-            first, second = (x.select(np.flatnonzero(common)) for x in (first, second))
-    elif any(x.has_mask or x.exclude or x.nan == "exclude" for x in (first, second)):
-        masks = [np.empty(first.shape, dtype=np.uint8) for _ in range(2)]
-        for low, high in row_spans(*first.shape):
-            is_attempt = [attempted_cells(system, low, high) for system in (first, second)]
-            common = is_attempt[0] & is_attempt[1]
-            for i, (scores, mask) in enumerate(zip((first, second), masks, strict=True)):
-                lacking[i] += int(np.count_nonzero(is_attempt[i] & ~common))
-                if knows_people(scores):
-                    genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
-                    classes = np.where(genuine, Mask.GENUINE, Mask.IMPOSTOR)
-                else:
-                    classes = scores.cells.read_mask(low, high)
-                mask[low:high] = np.where(common, classes, Mask.IGNORE)
-        first, second = (
-            system._with(_source=system.cells.masked(mask)) if lacks else system
-            for system, mask, lacks in zip((first, second), masks, lacking, strict=True)
-        )
-    if any(lacking):
-        remarks = [*remarks, not_in_common("comparisons", systems, lacking)]
-    return first, second, remarks
+    for low, high in row_spans(*first.shape):
+        is_attempt = attempted_cells(first, low, high)
+        is_other_attempt = attempted_cells(second, low, high)
+        is_common = is_attempt & is_other_attempt
+        lacking[0] += int(np.count_nonzero(is_attempt & ~is_common))
+        lacking[1] += int(np.count_nonzero(is_other_attempt & ~is_common))
+        mask[low:high] = np.where(is_common, _mask_values(first, low, high), Mask.IGNORE)
+        other_mask[low:high] = np.where(is_common, _mask_values(second, low, high), Mask.IGNORE)
+    if not any(lacking):
+        return common
+    # A system whose attempts are all in common stays the very same object.
+    if lacking[0]:
+        first = first._with(_source=first.cells.masked(mask))
+    if lacking[1]:
+        second = second._with(_source=second.cells.masked(other_mask))
+    return Alignment(first, second, [*remarks, not_in_common("comparisons", systems, lacking)])
 
 
-def _common_templates(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
-    is_one_set = all(np.array_equal(x.probe_ids, x.gallery_ids) for x in (first, second))
-    nouns = ("templates", "templates") if is_one_set else ("probes", "gallery templates")
-    rows, columns = (
-        common_rows(_keys_of(first, side), _keys_of(second, side), noun, systems)
-        for side, noun in enumerate(nouns)
+def _mask_values(scores: Scores, low: int, high: int) -> np.ndarray:
+    """Return the classes of the comparisons of rows ``low:high``, as values of a mask."""
+    if not knows_people(scores):
+        return scores.cells.read_mask(low, high)
+    is_genuine = scores.codes.probe[low:high, None] == scores.codes.gallery
+    return np.where(is_genuine, Mask.GENUINE, Mask.IMPOSTOR)
+
+
+def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None = None) -> Scores:
+    """Return the scores of the chosen rows and columns; `scores` itself if all are chosen."""
+    if rows is not None and np.array_equal(rows, np.arange(scores.shape[0])):
+        rows = None
+    if columns is not None and np.array_equal(columns, np.arange(scores.shape[-1])):
+        columns = None
+    return scores.select(probes=rows, gallery=columns)
+
+
+# ------------------------------------------------------------------------- templates of a matrix
+
+
+def _common_templates(first: Scores, second: Scores, systems: Sequence[str]) -> Alignment:
+    nouns = ["probes", "gallery templates"]
+    if all(np.array_equal(x.probe_ids, x.gallery_ids) for x in (first, second)):  # one set each
+        nouns = ["templates", "templates"]
+    rows, other_rows, remarks = common_rows(
+        _keys_of(first, 0), _keys_of(second, 0), nouns[0], systems
     )
-    for side, (chosen, _, _) in enumerate((rows, columns)):
-        if chosen is None:  # by place
-            texts, other_texts = (_texts_of_side(x, side) for x in (first, second))
+    columns, other_columns, column_remarks = common_rows(
+        _keys_of(first, 1), _keys_of(second, 1), nouns[1], systems
+    )
+    for side, chosen in enumerate((rows, columns)):
+        if chosen is None:  # taken in the order given, unless a column shows another order
+            texts, other_texts = _texts_of_side(first, side), _texts_of_side(second, side)
             _refuse_unknown_names(texts, other_texts, SIDES[side], systems)
-    remarks = [*dict.fromkeys(rows[2] + columns[2])]
-    return _part(first, rows[0], columns[0]), _part(second, rows[1], columns[1]), remarks
+    distinct_remarks = list(dict.fromkeys(remarks + column_remarks))  # of one set, equal ones
+    return Alignment(
+        _part(first, rows, columns), _part(second, other_rows, other_columns), distinct_remarks
+    )
 
 
 def _keys_of(scores: Scores, side: int) -> Keys:
@@ -109,128 +165,55 @@ def _keys_of(scores: Scores, side: int) -> Keys:
     return scores.keys(side).completed(Keys(column))
 
 
-def _texts_of_side(scores: Scores, side: int) -> dict[str, Sequence[Any]]:
-    """Return the columns that may name the templates of a side, and its names, by their titles."""
-    if scores._has_no_names:
-        return {}
-    names = scores.keys(side).names
-    columns = (scores.probe_meta, scores.gallery_meta)[side]
-    texts: dict[str, Sequence[Any]] = {} if names is None else {"": names.tolist()}
-    return texts | columns_of_distinct_texts(columns)
+# ------------------------------------------------------------------------- pairs of a list
 
 
-# Of so many pairs, texts are compared in two systems.
-_FIRST_PAIRS = 1000
-
-
-def _texts_of_pairs(scores: Scores) -> dict[str, Sequence[Any]]:
-    """Return the columns that may name the pairs, or the templates of both sides, by titles."""
-    if scores._has_no_names:
-        return {}
-    texts: dict[str, Sequence[Any]] = dict(scores._unread_texts)
-    texts |= {
-        f"{x}, {y}": [*map(frozenset, zip(texts[x], texts[y], strict=True))]
-        for x, y in combinations(scores._unread_texts, 2)
-    }
-    both_sides = [scores.pairs.meta_of(side) for side in (0, 1)]
-    for title in both_sides[0]:
-        sides = [columns[title][:_FIRST_PAIRS].tolist() for columns in both_sides]
-        if all(isinstance(x, str) for x in (*sides[0], *sides[1])):
-            texts[title] = [*map(frozenset, zip(*sides, strict=True))]
-    if (templates := scores.pairs.templates) is not None:
-        names = [
-            [str(templates.values[i]) for i in codes[:_FIRST_PAIRS].tolist()]
-            for codes in (templates.gallery, templates.probe)
-        ]
-        texts[""] = [*map(frozenset, zip(*names, strict=True))]
-    return {x: y for x, y in texts.items() if len({*y}) == len(y)}
-
-
-def _refuse_unknown_names(
-    texts: Mapping[str, Sequence[Any]],
-    other_texts: Mapping[str, Sequence[Any]],
-    noun: str,
-    systems: Sequence[str],
-) -> None:
-    """Raise where columns of two systems have a text in common, each once, in different rows."""
-    if any([*x] == [*y] for x in texts.values() for y in other_texts.values()):
-        return
-    for (title, column), (other_title, other) in product(texts.items(), other_texts.items()):
-        row_of = {text: row for row, text in enumerate(column)}
-        for other_row, text in enumerate(other):
-            if (row := row_of.get(text, other_row)) == other_row:
-                continue
-            name = " with ".join(sorted(text)) if isinstance(text, frozenset) else text
-            columns = " and ".join(
-                f"the column {x!r} of {system}" if x else f"the names of {system}"
-                for x, system in zip((title, other_title), systems, strict=True)
-            )
-            named = title or other_title
-            answers = (
-                f'`names="{named}"` of both systems if they do, or `names=None` of one if they do '
-                "not"
-            )
-            if noun == "pair":
-                title_a, _, title_b = named.partition(", ")
-                answers = (
-                    f'`columns={{"template_a": "{title_a}"}}` and '
-                    f'`columns={{"template_b": "{title_b or title_a}"}}` of both lists if they do, '
-                    'or `columns={"name": None}` of one if they do not'
-                )
-            raise DataError(
-                f"{columns} have the same texts, each once, in different orders: {name!r} is "
-                f"{noun} {row} of {systems[0]} and {noun} {other_row} of {systems[1]}. Do they "
-                f"name the {noun}s? Say {answers}"
-            )
-
-
-def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Aligned:
+def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Alignment:
     templates, other_templates = first.pairs.templates, second.pairs.templates
-    is_exchanged = False
-    keys = first.pair_keys, second.pair_keys
-    are_numbered = all(x.numbers is not None for x in keys) and any(x.stated for x in keys)
+    keys, other_keys = first.pair_keys, second.pair_keys
+    # By the names of both templates.
     if templates is not None and other_templates is not None:
-        is_exchanged = first.pairs.unordered and second.pairs.unordered
-        common = _common_keys(templates, other_templates, is_exchanged, systems)
-    elif all(x.names is not None for x in keys) or are_numbered:
-        common = common_rows(*keys, "pairs", systems)
+        unordered = first.pairs.unordered and second.pairs.unordered
+        common = _rows_by_sides(templates, other_templates, unordered, systems)
+        part, other_part = _part(first, common[0]), _part(second, common[1])
+        if unordered:
+            other_part = _with_sides_of(part, other_part)
+        return Alignment(part, other_part, common[2])
+    # By the names of pairs, or their numbers, unless these merely count in both lists.
+    have_names = keys.names is not None and other_keys.names is not None
+    have_numbers = keys.numbers is not None and other_keys.numbers is not None
+    people, other_people = first.pairs.people, second.pairs.people
+    if have_names or (have_numbers and (keys.stated or other_keys.stated)):
+        rows, other_rows, remarks = common_rows(keys, other_keys, "pairs", systems)
+    # By the subjects, if these tell the pairs apart.
+    elif _are_distinct(people) and _are_distinct(other_people):
+        assert people is not None and other_people is not None
+        rows, other_rows, remarks = _rows_by_sides(people, other_people, False, systems)
+    # In the order given, with a remark if one list has keys that the other lacks.
     else:
-        sides = first.pairs.people, second.pairs.people
-        are_distinct = (
-            x is not None and len(x.probe) == len(np.unique([x.gallery, x.probe], axis=1).T)
-            for x in sides
-        )
-        if sides[0] is not None and sides[1] is not None and all(are_distinct):
-            common = _common_keys(sides[0], sides[1], False, systems)
-        else:
-            _refuse_unknown_names(_texts_of_pairs(first), _texts_of_pairs(second), "pair", systems)
-            keys = keys[0].completed(first.keys(0)), keys[1].completed(second.keys(0))
-            common = None, None, common_rows(*keys, "pairs", systems)[2]
-    first, second = _part(first, common[0]), _part(second, common[1])
-    if is_exchanged:  # the sides of each pair in the order of the first system
-        templates, other_templates = first.pairs.templates, second.pairs.templates
-        assert templates is not None and other_templates is not None
-        place = places(as_names(other_templates.values), as_names(templates.values))
-        exchanged = templates.gallery != place[other_templates.gallery]
-        if exchanged.any():
-            second = second.with_pairs(second.pairs.exchanged(exchanged))
-    return first, second, common[2]
+        _refuse_unknown_names(_texts_of_pairs(first), _texts_of_pairs(second), "pair", systems)
+        keys, other_keys = keys.completed(first.keys(0)), other_keys.completed(second.keys(0))
+        rows = other_rows = None
+        remarks = common_rows(keys, other_keys, "pairs", systems)[2]
+    return Alignment(_part(first, rows), _part(second, other_rows), remarks)
 
 
-def _common_keys(
+def _are_distinct(people: Codes | None) -> bool:
+    """Whether the subjects of both sides are known, and no two pairs have the same ones."""
+    if people is None:
+        return False
+    distinct_pairs = np.unique([people.gallery, people.probe], axis=1)
+    return len(people.probe) == distinct_pairs.shape[1]
+
+
+def _rows_by_sides(
     sides: Codes, other_sides: Codes, unordered: bool, systems: Sequence[str]
 ) -> CommonRows:
-    import pandas as pd
-
-    # A key for each pair; pairs of the same names have the same key.
+    """Return the pairs in common by the names of both sides, in any order if `unordered`."""
     all_names, other_number = united(sides.values, other_sides.values)
-    both_keys = []
-    for number, coded in ((np.arange(len(sides.values)), sides), (other_number, other_sides)):
-        a, b = number[coded.gallery].astype(np.int64), number[coded.probe].astype(np.int64)
-        if unordered:
-            a, b = np.minimum(a, b), np.maximum(a, b)
-        both_keys.append(pd.Index(a * len(all_names) + b))
-    keys, other_keys = both_keys
+    number = np.arange(len(sides.values))
+    keys = _pair_keys(sides, number, len(all_names), unordered)
+    other_keys = _pair_keys(other_sides, other_number, len(all_names), unordered)
     if keys.has_duplicates or other_keys.has_duplicates:
         if np.array_equal(keys, other_keys):
             return None, None, []
@@ -238,21 +221,121 @@ def _common_keys(
             "pairs that are listed more than once cannot be aligned by names; leave out "
             '`keep="repeated"`, or give attempts names of their own'
         )
-    first_names = (x.values[[x.gallery[0], x.probe[0]]].tolist() for x in (sides, other_sides))
-    examples = [f"{enrolled!r} with {probe!r}" for enrolled, probe in first_names]
+    examples = []
+    for x in (sides, other_sides):
+        enrolled, probe = x.values[[x.gallery[0], x.probe[0]]].tolist()
+        examples.append(f"{enrolled!r} with {probe!r}")
     return common_names(keys, other_keys, "pairs", systems, examples)
 
 
-def _part(scores: Scores, rows: np.ndarray | None, columns: np.ndarray | None = None) -> Scores:
-    """Return the scores of the chosen rows and columns; `scores` itself if all are chosen."""
-    probes, gallery = (
-        None if index is None or np.array_equal(index, np.arange(size)) else index
-        for index, size in zip((rows, columns), (scores.shape[0], scores.shape[-1]), strict=True)
-    )
-    return scores.select(probes=probes, gallery=gallery)
+def _pair_keys(sides: Codes, number: np.ndarray, names: int, unordered: bool) -> pd.Index:
+    """Return a key for each pair, by the `number` of each name, of which there are `names`."""
+    import pandas as pd
+
+    enrolled, probe = number[sides.gallery].astype(np.int64), number[sides.probe].astype(np.int64)
+    if unordered:  # a-b and b-a have one key
+        enrolled, probe = np.minimum(enrolled, probe), np.maximum(enrolled, probe)
+    return pd.Index(enrolled * names + probe)
+
+
+def _with_sides_of(first: Scores, second: Scores) -> Scores:
+    """Return the second list, whose pairs are those of the first, with its enrolled templates."""
+    templates, other_templates = first.pairs.templates, second.pairs.templates
+    assert templates is not None and other_templates is not None
+    place = places(as_names(other_templates.values), as_names(templates.values))
+    is_exchanged = templates.gallery != place[other_templates.gallery]
+    if not is_exchanged.any():
+        return second
+    return second.with_pairs(second.pairs.exchanged(is_exchanged))
+
+
+# ------------------------------------------------------------------------- columns like names
+
+
+class _Texts(NamedTuple):
+    """Texts that may name the rows of a system, since no two rows have the same."""
+
+    titles: tuple[str, ...]  # one column; two that name a pair together; none: known names
+    texts: Sequence[Any]  # of each row a text, or of a pair the frozenset of both sides' texts
+
+
+def _texts_of_side(scores: Scores, side: int) -> list[_Texts]:
+    """Return the names of the templates of a side, and the columns that may be names."""
+    if scores._has_no_names:
+        return []
+    names = scores.keys(side).names
+    found = [] if names is None else [_Texts((), names.tolist())]
+    columns = columns_of_distinct_texts((scores.probe_meta, scores.gallery_meta)[side])
+    return found + [_Texts((title,), texts) for title, texts in columns.items()]
+
+
+def _texts_of_pairs(scores: Scores) -> list[_Texts]:
+    """Return what may name the pairs of a list, or the templates of both sides."""
+    if scores._has_no_names:
+        return []
+    unread = scores._unread_texts
+    found = [_Texts((title,), texts) for title, texts in unread.items()]
+    for a, b in combinations(unread, 2):
+        found.append(_Texts((a, b), _texts_of_both_sides(unread[a], unread[b])))
+    enrolled_meta, probe_meta = scores.pairs.meta_of(0), scores.pairs.meta_of(1)
+    for title in enrolled_meta:
+        enrolled = enrolled_meta[title][:_FIRST_PAIRS].tolist()
+        probe = probe_meta[title][:_FIRST_PAIRS].tolist()
+        if all(isinstance(x, str) for x in enrolled + probe):
+            found.append(_Texts((title,), _texts_of_both_sides(enrolled, probe)))
+    if (templates := scores.pairs.templates) is not None:
+        enrolled = [str(templates.values[i]) for i in templates.gallery[:_FIRST_PAIRS].tolist()]
+        probe = [str(templates.values[i]) for i in templates.probe[:_FIRST_PAIRS].tolist()]
+        found.append(_Texts((), _texts_of_both_sides(enrolled, probe)))
+    return [x for x in found if len(set(x.texts)) == len(x.texts)]
+
+
+def _texts_of_both_sides(enrolled: Sequence[str], probe: Sequence[str]) -> list[frozenset[str]]:
+    return [frozenset(pair) for pair in zip(enrolled, probe, strict=True)]
+
+
+def _refuse_unknown_names(
+    texts: Sequence[_Texts], other_texts: Sequence[_Texts], noun: str, systems: Sequence[str]
+) -> None:
+    """Raise where two systems have a text in common, in different rows."""
+    candidates = list(product(texts, other_texts))
+    if any(list(mine.texts) == list(other.texts) for mine, other in candidates):
+        return  # these show that the order given is right
+    for mine, other in candidates:
+        row_of = {text: row for row, text in enumerate(mine.texts)}
+        for other_row, text in enumerate(other.texts):
+            row = row_of.get(text)
+            if row is None or row == other_row:
+                continue
+            name = " with ".join(sorted(text)) if isinstance(text, frozenset) else text
+            columns = []
+            for titles, system in zip((mine.titles, other.titles), systems, strict=True):
+                column = f"the column {', '.join(titles)!r}" if titles else "the names"
+                columns.append(f"{column} of {system}")
+            titles = mine.titles or other.titles
+            if noun == "pair":
+                answers = (
+                    f'`columns={{"template_a": "{titles[0]}"}}` and '
+                    f'`columns={{"template_b": "{titles[-1]}"}}` of both lists if they do, '
+                    'or `columns={"name": None}` of one if they do not'
+                )
+            else:
+                answers = (
+                    f'`names="{titles[0]}"` of both systems if they do, or `names=None` of one if '
+                    "they do not"
+                )
+            raise DataError(
+                f"{' and '.join(columns)} have the same texts, each once, in different orders: "
+                f"{name!r} is {noun} {row} of {systems[0]} and {noun} {other_row} of "
+                f"{systems[1]}. Do they name the {noun}s? Say {answers}"
+            )
+
+
+# ------------------------------------------------------------------------- the same data
 
 
 def require_same(first: Scores, second: Scores) -> None:
+    """Raise :class:`DataError` where shapes, classes or subjects of two systems differ."""
     if first.layout != second.layout or first.shape != second.shape:
         raise DataError(
             f"the systems are not over the same data: the first is {first.layout} {first.shape}, "
@@ -308,10 +391,11 @@ def differences(systems: Mapping[str, Scores]) -> dict[str, str]:
     for name, scores in further_systems:
         if "top-k" in (reference.layout, scores.layout) or reference.layout != scores.layout:
             continue
-        align = _common_pairs if scores.layout == "pairs" else _common_templates
-        notes = align(reference, scores, (first, name))[2]
+        find_common = _common_pairs if scores.layout == "pairs" else _common_templates
         texts = []
-        for note in (note for note in notes if note.code == "not-in-common"):
+        for note in find_common(reference, scores, (first, name)).remarks:
+            if note.code != "not-in-common":
+                continue
             left_out = note.arguments["left_out"]
             lacking = counted(left_out[first], note.arguments["what"])
             texts.append(f"lacks {lacking} of {first} and has {left_out[name]:,} others")
