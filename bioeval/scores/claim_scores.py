@@ -12,7 +12,8 @@ templates of the claimed subject::
 
 :func:`claim_scores` makes this matrix. It selects the enrolled templates (:class:`Enrolment`),
 groups rows as tries (:func:`grouped_tries`), and computes the distances block by block
-(:func:`claim_distances`). The last functions are remarks on visits that seem to be no attempts.
+(:func:`claim_distances`). Of the last functions, three are remarks on visits that seem to be no
+attempts.
 """
 
 from __future__ import annotations
@@ -155,7 +156,10 @@ def claim_scores(
 
     # A row for each attempt, and a column for each claimed subject or template.
     distances = claim_distances(tried, attempt_of_try, templates, rule)
-    claims = _matrix_of_claims(tried, distances, first_try, templates)
+    is_attempt = ~np.isnan(distances.distance)
+    if tried.nan == "reject" and is_attempt.any():
+        distances = distances._replace(distance=scored(distances.distance))
+    claims = _matrix_of_claims(tried, distances, is_attempt, first_try, templates)
 
     def ids_of(is_claim: np.ndarray) -> np.ndarray:
         """Return the identities of the row and the column of claims, int64 (k, 2)."""
@@ -164,7 +168,6 @@ def claim_scores(
 
     # What an attempt is, in words, and remarks on it.
     in_words, title = _in_words(attempts, templates, rule, enrolment, most_tries)
-    is_attempt = ~np.isnan(distances.distance)
     claimed_subject = tried.codes.gallery[distances.column]
     is_genuine = tried.codes.probe[first_try][:, None] == claimed_subject
     in_words += _unequal_tries(tries_of_attempt, is_attempt, is_genuine)
@@ -197,16 +200,18 @@ def claim_scores(
 
 
 def _matrix_of_claims(
-    tried: Scores, distances: ClaimDistances, first_try: np.ndarray, templates: Templates
+    tried: Scores,
+    distances: ClaimDistances,
+    is_attempt: np.ndarray,
+    first_try: np.ndarray,
+    templates: Templates,
 ) -> Scores:
     """Return claims as scores, with the metadata of first tries and of claimed subjects."""
     distance, column = distances.distance, distances.column
 
     # Claims that are no attempts are NaN. If NaN are failed claims, a mask leaves them out.
-    is_attempt = ~np.isnan(distance)
     nan, mask = tried.nan, None
     if nan == "reject" and is_attempt.any():
-        distance = scored(distance)
         mask = None if is_attempt.all() else is_attempt
     elif not is_attempt.all():
         nan = "exclude"

@@ -9,8 +9,9 @@ made by                       `_source`           `layout`
 ============================  ==================  ======================================
 
 A template has an identity, a number, by which no template is compared with itself, in a square
-matrix and in any selection. Scores do not change: each method returns a view, in which some
-attributes are others (``_with``). The arguments are checked in :mod:`bioeval.scores.build`.
+matrix and in any selection. Scores do not change: methods that change something return a view, in
+which some attributes are others (``_with``). The arguments are checked in
+:mod:`bioeval.scores.build`.
 """
 
 from __future__ import annotations

@@ -252,9 +252,11 @@ class PairList:
                 "`unordered` needs the names of the templates of both sides of each "
                 "pair, such as columns template_a and template_b"
             )
-        if is_attempt.all():
-            return replace(self, unordered=rules.unordered), None, notes
-        return replace(self.take(is_attempt), unordered=rules.unordered), is_attempt, notes
+        are_all = bool(is_attempt.all())
+        pairs = self if are_all else self.take(is_attempt)
+        if pairs.unordered != rules.unordered:
+            pairs = replace(pairs, unordered=rules.unordered)
+        return pairs, None if are_all else is_attempt, notes
 
     def _confirm_names(self, kind: Kind, shared: bool | None) -> None:
         """Raise where scores deny that equal names of both sides are one template."""
@@ -457,8 +459,8 @@ def _attempts_of_templates(
         )
         raise DataError(f"{problem}; give each pair of templates one class")
 
-    # They have one score as well, unless they are attempts of their own. Only the first line
-    # counts.
+    # They have one score as well, unless they are attempts of their own. Of lines in one order, the
+    # first counts; of a-b and b-a, the one in natural order.
     advice = 'give `keep="repeated"` if these are separate attempts'
     repeated = merged = rounded = 0  # lines that are left out, and those with rounded scores
     contradictory = same_pair[:, :0]

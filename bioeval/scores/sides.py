@@ -411,6 +411,8 @@ def _rows_by_numbers(own: pd.Index, keys: Keys, noun: str, templates: str) -> np
     assert numbers is not None
     if np.array_equal(own, numbers):
         return None
+    if not len(numbers):  # scores without rows, which their reader refuses
+        return np.zeros(0, dtype=np.intp)
     if len(own) > len(numbers) and keys.merely_count:
         raise DataError(
             f"{noun} has {len(own):,} rows, such as {own[-1]}, and {templates} {len(numbers):,}, "

@@ -866,13 +866,10 @@ def _top_k_lists(file: ArrayFile) -> Scores:
     leave_out = arguments.take("lists.leave_out_query")
     if leave_out is None and probe is gallery:
         leave_out = True  # a gallery searched with its own templates
-    query_positions = None
     # Lists that bioeval saved state the entry of each query, and lack it already.
     are_saved = not arguments.names_arrays and "probe_ids" in file.arrays
     if are_saved:
         leave_out = False
-    else:
-        query_positions = file.read_if_there("query_positions")
     # MATLAB counts from 1, and bioeval from 0; other lists are asked about if they may do either.
     first_index = arguments.take("lists.first_index")
     if first_index is None and file.matlab:
@@ -889,7 +886,7 @@ def _top_k_lists(file: ArrayFile) -> Scores:
         gallery_meta=gallery_meta,
         name=path.stem,
         leave_out_query=leave_out,
-        query_positions=query_positions,
+        query_positions=None if are_saved else file.read_if_there("query_positions"),
         first_index=first_index,
         shared=arguments.take("shared"),
     )

@@ -595,7 +595,7 @@ class Listed:
     ) -> tuple[Codes, dict[str, np.ndarray], np.ndarray | None]:
         """Return the names of all rows, and the metadata and the subject of each distinct name.
 
-        If trials name the probe of every pair first, the sides are exchanged.
+        If, by the trials, the list names the probe of every pair first, its sides are exchanged.
         """
         enrolled, probes = self.names('`lists={"as": "matrix"}`')
         if self.layout.claims:  # the enrolled names are of subjects, not of templates
