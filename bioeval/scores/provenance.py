@@ -1,6 +1,13 @@
 """What was counted, and messages on scores that are valid, but often mistakes.
 
-A :class:`Provenance` is a part of all counts and results.
+A :class:`Provenance` is a part of all counts and results: the sizes of the data, how they were
+read, and the messages on them. Of 300 probes of 100 people against a gallery of 120 people, 90 of
+them also probes, the sizes are::
+
+    probe_subjects=100, gallery_subjects=120, enrolled_subjects=90, people=(100, 120, 130)
+
+The second half of the file has the messages, each made where the data give a reason for it; other
+files ask for some of them alone, such as :func:`camera_notes`.
 """
 
 from __future__ import annotations
@@ -69,12 +76,12 @@ class Provenance:
     def from_scores(cls, scores: Scores) -> Provenance:
         """Return the provenance of scores: found once, and anew where the values have changed."""
         fingerprint = scores.fingerprint
-        known = _KNOWN.get(scores)
-        if known is not None and known.fingerprints == (fingerprint,):
-            return known
+        cached = _PROVENANCE_OF.get(scores)
+        if cached is not None and cached.fingerprints == (fingerprint,):
+            return cached
         incomplete = number_of_claims(scores, scores._incomplete)
         too_few = number_of_claims(scores, scores._too_few)
-        known = _KNOWN[scores] = cls(
+        provenance = cls(
             **_sizes(scores),
             name=scores.name or "",
             kind=scores.kind,
@@ -94,7 +101,8 @@ class Provenance:
             incomplete=incomplete,
             too_few=too_few,
         )
-        return known
+        _PROVENANCE_OF[scores] = provenance
+        return provenance
 
     def without_claims(
         self, genuine: int, impostor: int, needed: int, where: str = ""
@@ -118,33 +126,38 @@ class Provenance:
         return replace(self, **_sizes(part))
 
 
-# The provenance of scores that are in use.
-_KNOWN: WeakKeyDictionary[Scores, Provenance] = WeakKeyDictionary()
+# The provenance of scores that are in use; it goes with its scores.
+_PROVENANCE_OF: WeakKeyDictionary[Scores, Provenance] = WeakKeyDictionary()
 
 
 def _sizes(scores: Scores) -> dict[str, Any]:
-    pairs = scores.layout == "pairs"
-    probes = gallery = on_both_sides = 0
-    if knows_people(scores):
-        codes = scores.codes
-        probing, enrolled = codes.people(codes.probe), codes.people(codes.gallery)
-        probes, gallery = len(probing), len(enrolled)
-        on_both_sides = len(np.intersect1d(probing, enrolled, assume_unique=True))
-    return {
+    """Return the fields of a provenance that differ between the scores and a part of them."""
+    sizes: dict[str, Any] = {
         "layout": scores.layout,
-        "probes": scores.shape[0],
-        "gallery_templates": 0 if pairs else scores.shape[1],
-        "gallery_subjects": gallery,
-        "probe_subjects": probes,
-        "enrolled_subjects": on_both_sides,
-        "people": (probes, gallery, probes + gallery - on_both_sides) if probes + gallery else None,
+        "probes": scores.shape[0],  # of a list, its pairs
+        "gallery_templates": 0 if scores.layout == "pairs" else scores.shape[1],
+        "gallery_subjects": 0,
+        "probe_subjects": 0,
+        "enrolled_subjects": 0,
+        "people": None,
     }
+    if not knows_people(scores):
+        return sizes
+    codes = scores.codes
+    probe_people, gallery_people = codes.people(codes.probe), codes.people(codes.gallery)
+    people = np.union1d(probe_people, gallery_people)
+    sizes["gallery_subjects"] = len(gallery_people)
+    sizes["probe_subjects"] = len(probe_people)
+    sizes["enrolled_subjects"] = len(probe_people) + len(gallery_people) - len(people)
+    if len(people):  # else all templates are of no person
+        sizes["people"] = (len(probe_people), len(gallery_people), len(people))
+    return sizes
 
 
 # ------------------------------------------------------------------------------- messages on scores
 
 
-# Spellings of values that a message shows.
+# The most groups of spellings that a message shows.
 _EXAMPLES = 3
 
 
@@ -152,45 +165,24 @@ def _notes_on_scores(
     scores: Scores, incomplete: tuple[int, int], too_few: tuple[int, int]
 ) -> list[Message]:
     """Return the messages on scores; the numbers are of genuine and impostor claims."""
-    _, doubt = judge_kind(scores)
-    notes = [*([] if doubt is None else [doubt]), *scores.remarks]
-    # Attempts that are none, or failed.
-    genuine, impostor = incomplete
-    if genuine or impostor:
+    _, doubt_of_kind = judge_kind(scores)
+    notes = [] if doubt_of_kind is None else [doubt_of_kind]
+    notes += scores.remarks
+    # Claims and comparisons that are no attempts, or failed.
+    if any(incomplete):
+        genuine, impostor = incomplete
         notes.append(Message("transactions-incomplete", genuine=genuine, impostor=impostor))
     notes += too_few_notes(*too_few, scores._needed)
-    of_tries = failures_of_tries(scores)
-    if scores.nan != "raise" and any(scores.failures if of_tries is None else of_tries):
-        genuine, impostor = scores.failures
-        meanings = {"reject": "attempts that are always rejected", "exclude": "no attempts"}
-        about: dict[str, Any] = {"genuine": genuine, "impostor": impostor}
-        about["meaning"] = meanings[scores.nan]
-        if of_tries is not None:
-            of_visits = about if genuine or impostor else {}
-            about = {"tries_genuine": of_tries[0], "tries_impostor": of_tries[1], **of_visits}
-        notes.append(Message("failures" if of_tries is None else "failures-of-visits", **about))
+    notes += _failure_notes(scores)
     if scores.layout == "pairs" and scores.pairs.missing:
         listed = scores.pairs.missing + scores.shape[0]
         notes.append(Message("listed-pairs-missing", pairs=scores.pairs.missing, listed=listed))
     notes += copies_notes(scores)
+    # The other messages are on labels and columns of both sides.
     if scores.layout != "pairs" and not scores._labelled:
         return notes
-    # Labels and columns of both sides.
     if scores.layout == "probe-against-gallery":
-        codes = scores.codes.labelled
-        if not present(codes.gallery, len(codes.values))[codes.probe].any():
-            dtypes = str(scores.probe_labels.dtype), str(scores.gallery_labels.dtype)
-            about = dict(zip(("probe_dtype", "gallery_dtype"), dtypes, strict=True))
-            first, *others = map(str, scores.gallery_labels.tolist())
-            stem = first.rstrip("0123456789")
-            start = int(first.removeprefix(stem) or -1)
-            if (
-                stem
-                and start >= 0
-                and others == [f"{stem}{start + i + 1}" for i in range(len(others))]
-            ):
-                about |= {"first": first, "last": [first, *others][-1]}
-            notes.append(Message("no-mate-in-gallery", **about))
+        notes += _no_mate_notes(scores)
     if scores.doubt_of_square:
         notes.append(Message(scores.doubt_of_square))
     if counts_same(scores, "session"):
@@ -199,7 +191,53 @@ def _notes_on_scores(
         codes = scores.codes
         notes += look_alike(codes.in_many_spellings, "label", len(codes.values))
         notes += no_person_notes(scores)
-    return notes + exclusion_notes(scores) if scores.exclude else notes
+    if scores.exclude:
+        notes += exclusion_notes(scores)
+    return notes
+
+
+def _failure_notes(scores: Scores) -> list[Message]:
+    """Return the message on failed comparisons, and of claims on those of their tries."""
+    if scores.nan == "raise":
+        return []
+    meanings = {"reject": "attempts that are always rejected", "exclude": "no attempts"}
+    meaning = meanings[scores.nan]
+    genuine, impostor = scores.failures
+    of_tries = failures_of_tries(scores)
+    if of_tries is None:
+        if not genuine and not impostor:
+            return []
+        return [Message("failures", genuine=genuine, impostor=impostor, meaning=meaning)]
+    if not any(of_tries):
+        return []
+    about: dict[str, Any] = {"tries_genuine": of_tries[0], "tries_impostor": of_tries[1]}
+    if genuine or impostor:  # a visit fails only if all its tries do
+        about |= {"genuine": genuine, "impostor": impostor, "meaning": meaning}
+    return [Message("failures-of-visits", **about)]
+
+
+def _no_mate_notes(scores: Scores) -> list[Message]:
+    """Return the message that no probe has a label of the gallery, if it is so.
+
+    Gallery labels that count up, such as f0, f1, f2, may be the features of embeddings, which were
+    read as scores; the message asks.
+    """
+    codes = scores.codes.labelled
+    is_enrolled = present(codes.gallery, len(codes.values))
+    if is_enrolled[codes.probe].any():
+        return []
+    about = {
+        "probe_dtype": str(scores.probe_labels.dtype),
+        "gallery_dtype": str(scores.gallery_labels.dtype),
+    }
+    first, *others = labels = [str(label) for label in scores.gallery_labels.tolist()]
+    stem = first.rstrip("0123456789")
+    digits = first.removeprefix(stem)
+    if stem and digits:
+        next_labels = [f"{stem}{int(digits) + i}" for i in range(1, len(labels))]
+        if others == next_labels:
+            about |= {"first": first, "last": labels[-1]}
+    return [Message("no-mate-in-gallery", **about)]
 
 
 def no_person_notes(scores: Scores) -> list[Message]:
@@ -282,13 +320,14 @@ def look_alike(spelt: list[list[Any]], column: str, number: int) -> list[Message
     """Return the message on groups of values that differ only in spelling, if there are any."""
     if not spelt:
         return []
-    # Texts in two Unicode forms look equal.
-    examples = ", ".join(
-        " and ".join(map(ascii if len({*map(normal, map(str, same))}) < len(same) else repr, same))
-        for same in spelt[:_EXAMPLES]
-    )
+    examples = []
+    for group in spelt[:_EXAMPLES]:
+        # Values in two Unicode forms look equal, and are shown by the numbers of their characters.
+        differ_in_form = len({normal(str(value)) for value in group}) < len(group)
+        shown = [ascii(value) if differ_in_form else repr(value) for value in group]
+        examples.append(" and ".join(shown))
     about = {"column": column, "values": sum(map(len, spelt)), "of": number}
-    return [Message("values-look-alike", **about, examples=examples)]
+    return [Message("values-look-alike", **about, examples=", ".join(examples))]
 
 
 def pairs_of_same(column: str) -> Message:
