@@ -1,4 +1,21 @@
-"""The attempts of each pair of people, and how many of them a few thresholds accept."""
+"""The attempts of each pair of people, and how many of them a few thresholds accept.
+
+In words, for distances of a matrix and increasing thresholds::
+
+    for probe, template in impostor_attempts:
+        pair = person[probe], person[template]
+        attempts[pair] += 1
+        accepted[pair] += distance[probe, template] <= thresholds
+
+Most pairs of people have as many attempts as the first person has probes times the second has
+templates, and no accepted attempt. So :class:`CountPeople` lists only what departs from this, in a
+sparse table, :class:`NumbersByKey`. Two probes of A against three templates of B, of which one
+comparison is missing and one is accepted by the second of two thresholds, give two entries::
+
+    probe  claimed  layer  number
+    A      B        1      +1       accepted by thresholds[1], not by thresholds[0]
+    A      B        2      -1       layer len(thresholds): 2 * 3 - 1 attempts in all
+"""
 
 from __future__ import annotations
 
@@ -20,7 +37,7 @@ from bioeval.scores.rows import among_distances
 # attempts are listed.
 MOST_CELLS = 1 << 22
 
-# The most entries that are kept before the counts of equal keys are added.
+# The most entries that are kept before the counts of equal keys are added: 32 MiB.
 _MOST_KEPT = 1 << 21
 
 
@@ -53,7 +70,7 @@ class NumbersByKey:
         self._table = np.zeros(keys if keys <= MOST_CELLS else 0, dtype=np.int64)
         #: Keys and numbers; of the first list, the keys are distinct and increasing.
         self._lists = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
-        self._listed = 0  # the number of entries of all lists but the first
+        self._unsummed = 0  # the number of entries of all lists but the first
 
     def fresh(self) -> NumbersByKey:
         return NumbersByKey(self._keys)
@@ -70,14 +87,17 @@ class NumbersByKey:
 
     def _add_lists(self, lists: list[tuple[np.ndarray, np.ndarray]]) -> None:
         self._lists += lists
-        self._listed += sum(len(key) for key, _ in lists)
-        if self._listed > max(_MOST_KEPT, len(self._lists[0][0])):
+        self._unsummed += sum(len(key) for key, _ in lists)
+        # To wait until there are as many new entries as summed ones limits the time for sorting.
+        summed = len(self._lists[0][0])
+        if self._unsummed > max(_MOST_KEPT, summed):
             self._lists = [self._summed_lists()]
-            self._listed = 0
+            self._unsummed = 0
 
     def _summed_lists(self) -> tuple[np.ndarray, np.ndarray]:
-        key, number = (np.concatenate(x) for x in zip(*self._lists, strict=True))
-        if (key[1:] > key[:-1]).all():
+        key = np.concatenate([keys for keys, _ in self._lists])
+        number = np.concatenate([numbers for _, numbers in self._lists])
+        if (key[1:] > key[:-1]).all():  # already distinct and increasing
             return key, number
         distinct, index = np.unique(key, return_inverse=True)
         sums = np.zeros(len(distinct), dtype=np.int64)
@@ -121,10 +141,12 @@ class CountPeople(Reducer):
 
     def __init__(self, thresholds: np.ndarray, fusion: str | None = None):
         self.thresholds, self.fusion = thresholds, fusion
+        #: The last layer: not the layer of a threshold, but of deviations from the product.
+        self._deviations = len(thresholds)
 
     def prepare(self, parts: Parts) -> None:
-        scores = parts.scores
         codes = parts.scores.codes
+        # The people: numbered, and looked up by code, by probe and by gallery template.
         people = People(codes, codes.probe, codes.gallery)
         self.people = people.number
         self.names = people.names
@@ -132,13 +154,16 @@ class CountPeople(Reducer):
         self._person = people.of_code
         self._of_probe = self._person[codes.probe]
         self._of_gallery = self._person[codes.gallery]
+        # The product of `sizes` is the number of attempts if all templates are compared. Listed
+        # pairs are any comparisons: no product, so that every attempt is a deviation from 0.
         self.listed = isinstance(parts, PairParts)
         self.sizes = np.zeros((2, self.people), dtype=np.int64)
         if not self.listed:
-            enrolled = self._of_gallery if self.fusion is None else np.unique(self._of_gallery)
-            for size, side in zip(self.sizes, (self._of_probe, enrolled), strict=True):
-                size += np.bincount(side, minlength=self.people)
-        self._limits = among_distances(scores, self.thresholds)
+            # With fusion, all templates of a person together are one claim.
+            claimed = self._of_gallery if self.fusion is None else np.unique(self._of_gallery)
+            self.sizes[0] = np.bincount(self._of_probe, minlength=self.people)
+            self.sizes[1] = np.bincount(claimed, minlength=self.people)
+        self._limits = among_distances(parts.scores, self.thresholds)
         genuine = GenuineAttempts.from_mates(parts.mates, self._of_probe, self.fusion)
         self.genuine, self.genuine_person = genuine
         self._entries = NumbersByKey(self.people**2 * (len(self.thresholds) + 1))
@@ -150,55 +175,63 @@ class CountPeople(Reducer):
 
     def add(self, block: Block) -> None:
         if self.listed:
-            # Count listed attempts: all deviate from the product of `sizes`, which is 0.
-            attempt = np.flatnonzero(~np.isnan(block.values))
-            probe = self._of_probe[block.probe[attempt]]
-            claimed = self._of_gallery[block.gallery[attempt]]
-            layer = self._first_accepting(block.values[attempt])
-            is_accepted = layer < len(self.thresholds)
-            self._add(probe[is_accepted], claimed[is_accepted], layer[is_accepted], 1)
-            self._add(probe, claimed, len(self.thresholds), 1)
+            self._add_listed(block)
         elif self.fusion is None:
-            self._add_cells(block, self._of_gallery[block.candidates], twice=block.twice)
+            self._add_cells(block, self._of_gallery[block.candidates])
         else:
             for side in block.sides():
                 claims = side.by_person(self.fusion)
-                self._add_cells(claims, self._person[claims.candidates], twice=False)
+                self._add_cells(claims, self._person[claims.candidates])
 
-    def _add_cells(self, block: Block, claimed: np.ndarray, *, twice: bool) -> None:
-        """Add accepted and missing attempts: all others follow from the product of `sizes`.
+    def _add_listed(self, block: Block) -> None:
+        """Add the accepted attempts of listed pairs, and all attempts as deviations from 0."""
+        attempt = np.flatnonzero(~np.isnan(block.values))
+        probe = self._of_probe[block.probe[attempt]]
+        claimed = self._of_gallery[block.gallery[attempt]]
+        layer = self._first_accepting(block.values[attempt])
+        is_accepted = layer < len(self.thresholds)
+        self._add_entries(probe[is_accepted], claimed[is_accepted], layer[is_accepted], 1)
+        self._add_entries(probe, claimed, self._deviations, 1)
 
-        `claimed` has the person of each gallery template of the block; a block that counts `twice`
-        stands for its mirror image, too.
+    def _add_cells(self, block: Block, candidate_person: np.ndarray) -> None:
+        """Add the accepted attempts of a block of comparisons, and its missing comparisons.
+
+        `candidate_person` has the person of each gallery template, or claim, of the block.
         """
-        probe = self._of_probe[block.probes]
-        values = block.values
-        loosest = rounded_down(np.append(-np.inf, self._limits)[-1:], values.dtype)
-        row, column = np.divmod(np.flatnonzero(~(values > loosest)), values.shape[1])
+        probe_person = self._of_probe[block.probes]
+        shape = len(probe_person), len(candidate_person)
+        if block.transposed:
+            shape = shape[::-1]
+        values = block.values[: shape[0], : shape[1]]  # a tile may have more of both, of NaN
+        # Most cells are rejected attempts, which the product of `sizes` counts. One comparison
+        # finds all others: it is false for NaN, a missing comparison, as for accepted attempts.
+        if len(self.thresholds):
+            loosest = rounded_down(self._limits[-1:], values.dtype)
+            index = np.flatnonzero(~(values > loosest))
+        else:
+            index = np.flatnonzero(np.isnan(values))
+        row, column = np.divmod(index, values.shape[1])
         value = values[row, column]
+        layer = self._first_accepting(value)  # of NaN, the layer of deviations
+        number = np.where(np.isnan(value), -1, 1)  # the product counts a missing attempt, too
         if block.transposed:
             row, column = column, row
-        layer = self._first_accepting(value)
-        is_missing = np.isnan(value)
-        layer[is_missing] = len(self.thresholds)
-        # A tile may have more rows and columns, of NaN. Without thresholds, -inf is no entry.
-        is_entry = (row < len(probe)) & (column < len(claimed))
-        is_entry &= is_missing | (layer < len(self.thresholds))
-        number = 1 - 2 * is_missing.astype(np.int64)  # -1: a missing attempt is in the product
-        if not is_entry.all():
-            row, column, layer, number = (x[is_entry] for x in (row, column, layer, number))
-        self._add(probe[row], claimed[column], layer, number)
-        if twice:
-            self._add(claimed[column], probe[row], layer, number)
+        probe, claimed = probe_person[row], candidate_person[column]
+        self._add_entries(probe, claimed, layer, number)
+        if block.twice:  # a tile that stands for its mirror image, too
+            self._add_entries(claimed, probe, layer, number)
 
     def _first_accepting(self, values: np.ndarray) -> np.ndarray:
-        """Return the layer of each value: the index of the first threshold that accepts it."""
+        """Return the index of the first threshold that accepts each value.
+
+        It is the number of thresholds if none accepts the value, or if the value is NaN.
+        """
         limits = rounded_down(self._limits, values.dtype)
-        if len(limits) == 1:
+        if len(limits) == 1:  # faster than a search
             return (~(values <= limits)).astype(np.int64)
         return limits.searchsorted(values)
 
-    def _add(self, probe: np.ndarray, claimed: np.ndarray, layer: Any, number: Any) -> None:
+    def _add_entries(self, probe: np.ndarray, claimed: np.ndarray, layer: Any, number: Any) -> None:
         # Keys are in the order of the probe's person, then the claimed person, then the layer.
         key = (probe * self.people + claimed) * (len(self.thresholds) + 1) + layer
         self._entries.add(key, number)
@@ -207,7 +240,7 @@ class CountPeople(Reducer):
         self._entries.merge(other._entries)
 
     def result(self) -> Self:
-        key, self.number = self._entries.totals()
+        key, self.number = self._entries.totals()  # keys of `_add_entries`, increasing
         self._entries = NumbersByKey(0)  # the memory is no longer needed
         pair, self.layer = np.divmod(key, len(self.thresholds) + 1)
         self.probe, self.claimed = np.divmod(pair, max(self.people, 1))
@@ -217,19 +250,18 @@ class CountPeople(Reducer):
         """Return the pairs of people with attempts, ``probe * people + claimed``, and how many."""
         people = self.people
         require_memory(16 * people**2, f"a table of {people:,} people", "expected fewer people")
-        is_deviation = self.layer == len(self.thresholds)
+        is_deviation = self.layer == self._deviations
         deviating_pair = (self.probe * people + self.claimed)[is_deviation]
         deviation = self.number[is_deviation]
         pairs = [np.empty(0, dtype=np.int64)]
         numbers = [np.empty(0, dtype=np.int64)]
-        # For some people of probes at a time, to limit memory.
+        # Take some people of probes at a time, to limit memory.
         people_together = max(1, MOST_CELLS // max(people, 1))
         for low in range(0, people, people_together):
-            sizes = self.sizes[0, low : low + people_together], self.sizes[1]
-            attempts = np.outer(*sizes).reshape(-1)  # the products, then with the deviations
-            ends = [low * people, (low + people_together) * people]
-            some = slice(*deviating_pair.searchsorted(ends))
-            attempts[deviating_pair[some] - low * people] += deviation[some]
+            high = low + people_together
+            attempts = np.outer(self.sizes[0, low:high], self.sizes[1]).reshape(-1)
+            first, end = deviating_pair.searchsorted([low * people, high * people])
+            attempts[deviating_pair[first:end] - low * people] += deviation[first:end]
             compared_pair = np.flatnonzero(attempts)
             pairs.append(compared_pair + low * people)
             numbers.append(attempts[compared_pair])
@@ -244,17 +276,16 @@ class CountPeople(Reducer):
         people, from 0.
         """
         groups = int(of_probe.max(initial=-1)) + 1, int(of_claimed.max(initial=-1)) + 1
-        thresholds = len(self.thresholds)
         # (entries,): the pair of groups of each entry, numbered as in a flat table (g, h).
         group_pair = of_probe[self.probe] * groups[1] + of_claimed[self.claimed]
-        counts = np.zeros((thresholds + 1, math.prod(groups)), dtype=np.int64)  # by layer
+        counts = np.zeros((len(self.thresholds) + 1, math.prod(groups)), dtype=np.int64)
         np.add.at(counts, (self.layer, group_pair), self.number)
-        # All attempts are the product of a group's probes and templates, plus the last layer.
-        sizes = (
-            np.rint(np.bincount(group_of_person, size, number)).astype(np.int64)
-            for group_of_person, size, number in zip(
-                (of_probe, of_claimed), self.sizes, groups, strict=True
-            )
-        )
-        attempts = np.outer(*sizes) + counts[thresholds].reshape(groups)
-        return counts[:thresholds].cumsum(axis=0).reshape(thresholds, *groups), attempts
+        by_layer = counts.reshape(len(self.thresholds) + 1, *groups)
+        # A threshold accepts the attempts of its own layer, and of those before.
+        accepted = by_layer[: self._deviations].cumsum(axis=0)
+        # All attempts are the product of two groups' sizes, plus the deviations.
+        probes = np.zeros(groups[0], dtype=np.int64)
+        claimed = np.zeros(groups[1], dtype=np.int64)
+        np.add.at(probes, of_probe, self.sizes[0])
+        np.add.at(claimed, of_claimed, self.sizes[1])
+        return accepted, np.outer(probes, claimed) + by_layer[self._deviations]
