@@ -458,16 +458,17 @@ def scored_of(scores: Any) -> Scored:
             probe if cells.rows is None else probe[cells.rows],
             gallery if cells.columns is None else gallery[cells.columns],
         )
+    probe_people, gallery_people = people_of(codes)
     return Scored(
-        (len(codes.probe), len(codes.gallery)),
-        people_of(codes),
-        columns_of_probes(scores),
-        read,
-        scores.kind in LARGER_IS_CLOSER,
-        most,
-        row_chunk,
-        scores.kind == "order",
-        vectors,
+        probe_people=probe_people,
+        gallery_people=gallery_people,
+        partner=columns_of_probes(scores),
+        read=read,
+        is_similarity=scores.kind in LARGER_IS_CLOSER,
+        most_probes=most,
+        first_rows=row_chunk,
+        is_order=scores.kind == "order",
+        vectors=vectors,
     )
 
 

@@ -17,6 +17,7 @@ here are closeness: larger is closer, for every kind of scores.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -96,47 +97,53 @@ class Copies(NamedTuple):
 # ------------------------------------------------------------------------- reading any layout
 
 
-class Scored(NamedTuple):
-    """Scores of any layout, as this test reads them.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scored:
+    """Scores of any layout with m probes and n gallery templates, as this test reads them.
 
-    - `shape`: the numbers of probes and of gallery templates; of a list, of named templates
-    - `codes`: the subjects of both sides, int64 (m,) and (n,), -1 for no person
-    - `partner` (m,): the gallery template that each probe is known to be, -1 for none
-    - `read`: returns the closeness of rows and columns (None: all), float64 (r, c); with a flag,
-      comparisons that a mask or exclusions leave out, or of a template with itself, are NaN
+    Of a list of pairs, its named templates are both the probes and the gallery.
     """
 
-    shape: tuple[int, int]
-    codes: tuple[np.ndarray, np.ndarray]
+    #: The subjects of both sides, int64 (m,) and (n,); -1 for no person.
+    probe_people: np.ndarray
+    gallery_people: np.ndarray
+    #: The gallery template that each probe is known to be, int (m,); -1 for none.
     partner: np.ndarray
+    #: Returns the closeness of rows and columns (None: all), float64 (r, c). With a flag,
+    #: comparisons that are left out, or of a template with itself, are NaN.
     read: Callable[[np.ndarray, np.ndarray | None, bool], np.ndarray]
     is_similarity: bool
-    most: int = MOST  # probes that are judged
-    first: int | None = None  # only the first rows are judged, since rows are read by chunks
+    most_probes: int = MOST  # probes that are judged
+    first_rows: int | None = None  # judged rows are among these, if rows are read by chunks
     is_order: bool = False  # whether a row has only the order of its comparisons
     vectors: tuple[np.ndarray, np.ndarray] | None = None  # of both sides, (m, f) and (n, f)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.probe_people), len(self.gallery_people)
 
     @classmethod
     def of_lists(
         cls, lists: TopKLists, kind: Kind, codes: Codes, partner: np.ndarray | None = None
     ) -> Self:
-        shape = (len(codes.probe), len(codes.gallery))
+        probe_people, gallery_people = people_of(codes)
 
         def read(rows: np.ndarray, columns: np.ndarray | None, _: bool) -> np.ndarray:
             entries = lists.indices[rows]
             close = -np.arange(entries.shape[1], dtype=float)[None].repeat(len(rows), 0)
             if lists.distances is not None:
                 close = -as_distances(np.asarray(lists.distances)[rows], kind).astype(float)
-            whole = np.full((len(rows), shape[1] + 1), np.nan)
-            np.put_along_axis(whole, entries, close, axis=1)  # -1 is the column that is left out
+            # One more column takes the entries -1, which are none, and is left out.
+            whole = np.full((len(rows), len(gallery_people) + 1), np.nan)
+            np.put_along_axis(whole, entries, close, axis=1)
             return whole[:, :-1] if columns is None else whole[:, columns]
 
         return cls(
-            shape,
-            people_of(codes),
-            np.full(shape[0], -1) if partner is None else partner,
-            read,
-            kind in LARGER_IS_CLOSER,
+            probe_people=probe_people,
+            gallery_people=gallery_people,
+            partner=np.full(len(probe_people), -1) if partner is None else partner,
+            read=read,
+            is_similarity=kind in LARGER_IS_CLOSER,
             is_order=lists.distances is None,
         )
 
@@ -160,13 +167,18 @@ class Scored(NamedTuple):
             whole[cells] = -as_distances(pairs.values[is_listed][None], kind)[0]
             return whole if columns is None else whole[:, columns]
 
-        is_similarity = kind in LARGER_IS_CLOSER
-        return cls((number, number), (person, person), np.arange(number), read, is_similarity)
+        return cls(
+            probe_people=person,
+            gallery_people=person,
+            partner=np.arange(number),
+            read=read,
+            is_similarity=kind in LARGER_IS_CLOSER,
+        )
 
     def sample(self, rows: np.ndarray) -> np.ndarray:
         """Return some of the rows, evenly spread; of stored scores, of the first chunks."""
-        most = min(self.most, max(LEAST_ROWS, _CELLS // max(1, self.shape[1])))
-        return evenly_spaced(rows[: self.first], most)
+        most = min(self.most_probes, max(LEAST_ROWS, _CELLS // max(1, self.shape[1])))
+        return evenly_spaced(rows[: self.first_rows], most)
 
 
 def evenly_spaced(values: np.ndarray, limit: int) -> np.ndarray:
@@ -209,21 +221,22 @@ def confirm_names(
         is_one = share >= _NEARLY_ALL
         denial = f"{share:.0%} of them have equal embeddings"
     else:
-        closeness = scored.read(rows, columns, False)
-        closeness[np.isinf(closeness)] = np.nan
-        own, others = closeness.diagonal().copy(), closeness
+        # (r, r): each probe against the partners of all; its own is on the diagonal.
+        others = scored.read(rows, columns, False)
+        others[np.isinf(others)] = np.nan
+        own = others.diagonal().copy()
         np.fill_diagonal(others, np.nan)
         has_mirror, is_equal = _mirror(others)
         is_symmetric = has_mirror.any() and is_equal.sum() >= _NEARLY_ALL * has_mirror.sum()
-        mates = scored.codes[0][rows][:, None] == scored.codes[1][columns]
+        mates = scored.probe_people[rows][:, None] == scored.gallery_people[columns]
         near = _SYMMETRIC * _spread(others)
         values = np.abs(own[np.isfinite(own)])
-        is_one = (
-            not len(values)
-            # Would scores of two templates of one person not be symmetric?
-            or (is_symmetric and _is_told(others, _of_others(scored, rows, columns), near))
-            or _has_one_value(scored, own, others, mates)
-        )
+        if not len(values):
+            is_one = True  # nothing denies the names
+        elif is_symmetric and _is_told(others, _of_others(scored, rows, columns), near):
+            is_one = True  # scores of two templates of one person would not be symmetric
+        else:
+            is_one = _has_one_value(scored, own, others, mates)
         # Places in lists differ, even of the same template.
         is_open = not is_one and (is_symmetric or scored.is_order or len(values) < _FEW)
         denial = ""
@@ -233,7 +246,8 @@ def confirm_names(
                 f"{values.min():.6g} to {values.max():.6g}, and the scores are not symmetric"
             )
     if not is_one and not is_open:
-        name = plain(names[int(rows[np.flatnonzero(np.isfinite(own))[0]])])
+        first_compared = np.flatnonzero(np.isfinite(own))[0]
+        name = plain(names[int(rows[first_compared])])
         raise DataError(
             f"{number:,} templates have one name on both sides, such as {name!r}, but by the "
             f"scores they are not the same templates: {denial}. Three answers: names with their "
@@ -271,7 +285,7 @@ def _has_one_value(scored: Scored, own: np.ndarray, others: np.ndarray, mates: n
 @np.errstate(over="ignore", invalid="ignore")
 def judged_copies(scored: Scored) -> Copies | None:
     """Return how many of the judged probes seem to be gallery templates; None if nothing tells."""
-    rows = scored.sample(np.flatnonzero(scored.codes[0] >= 0))
+    rows = scored.sample(np.flatnonzero(scored.probe_people >= 0))
     try:
         block = scored.read(rows, None, True)
     except DataError:  # raised again where all scores are counted
@@ -279,7 +293,7 @@ def judged_copies(scored: Scored) -> Copies | None:
     block[np.isinf(block)] = np.nan  # such comparisons say nothing
     has_partner = np.flatnonzero(scored.partner[rows] >= 0)
     block[has_partner, scored.partner[rows[has_partner]]] = np.nan
-    mates = (scored.codes[0][rows][:, None] == scored.codes[1]) & np.isfinite(block)
+    mates = (scored.probe_people[rows][:, None] == scored.gallery_people) & np.isfinite(block)
     has_mate = mates.any(axis=1)
     rows, block, mates = rows[has_mate], block[has_mate], mates[has_mate]
     if len(rows) < 4:
@@ -399,7 +413,7 @@ def refuse_other_order(scored: Scored, labels: np.ndarray, other_order: np.ndarr
     is compared by its mean closeness to the people of both; templates whose label is not in
     question stand for these people, if there are some.
     """
-    joined = scored.codes[0]
+    joined = scored.probe_people
     other = joined[other_order]
     rows = scored.sample(np.flatnonzero(joined != other))
     if len(rows) < _FEW:
@@ -478,10 +492,10 @@ def _of_others(
 
     `block` has all columns of the rows, if they have been read.
     """
-    order = np.argsort(scored.codes[1], kind="stable")
+    person = scored.gallery_people
+    order = np.argsort(person, kind="stable")  # templates of a person are neighbours
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    person = scored.codes[1]
     found = np.full((len(rows), len(columns)), np.nan)
     for step in (1, -1, 2, -2):
         other = order[np.clip(place[columns] + step, 0, len(order) - 1)]
