@@ -1,8 +1,14 @@
 """A matrix whose attempts are sorted once, for thousands of its parts.
 
-Distances have codes: whole numbers in the same order, equal for equal distances; a failed
-comparison has the largest code. Attempts that are picked from the sorted list are in order, so that
-no part is sorted again.
+A part is a choice of rows and columns, as of a fold. Attempts that are picked from the sorted list
+are in order, so that no part is sorted again. Distances are replaced by codes: whole numbers in the
+same order, equal for equal distances. A failed comparison has the largest code. For instance::
+
+    attempts    row     0   1   0   1      distances
+    0.3  0.1    target  1   1   0   0      0.1  0.2  0.3
+    0.3  0.2    code    0   1   2   2
+
+:class:`SortedMatrix` is what the studies use: it sorts on first use and remembers what it sorted.
 """
 
 from __future__ import annotations
@@ -28,7 +34,8 @@ MOST_TEMPLATES = 1 << 16
 class SortedCells(NamedTuple):
     """Attempts in increasing order of their distances, failed attempts last.
 
-    Arrays are (k,), an entry for each attempt.
+    Arrays are (k,), an entry for each attempt. The numbers are narrow, since there are several
+    sorted lists of a matrix: see :data:`MOST_TEMPLATES`.
     """
 
     row: np.ndarray  # uint16: probe
@@ -42,29 +49,33 @@ class SortedCells(NamedTuple):
 
         With `rejected` failures, failed comparisons are +inf in the matrix.
         """
-        cell_index = np.flatnonzero(~np.isnan(attempts))
-        values = attempts.reshape(-1)[cell_index]
+        index = np.flatnonzero(~np.isnan(attempts))  # of cells of the flat matrix
+        values = attempts.reshape(-1)[index]
         order = np.argsort(values)
-        cell_index = cell_index[order]
+        index = index[order]
         values = values[order]
-        # A code is the number of distinct distances before.
-        is_first = np.ones(len(values), dtype=bool)
+        # The code of an attempt is the number of smaller distinct distances.
+        is_first = np.ones(len(values), dtype=bool)  # the first attempt of its distance
         np.not_equal(values[1:], values[:-1], out=is_first[1:])
         code = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
         distances = values[is_first]
-        scored_attempts = len(values)
+        attempts_with_score = len(values)
         if rejected:
-            scored_attempts = int(values.searchsorted(np.inf))
+            # Failed attempts are the +inf at the end: their code stays, and its distance is NaN.
+            attempts_with_score = int(values.searchsorted(np.inf))
             distances = np.append(scored(distances[distances < np.inf]), np.nan)
-        # Indices of the flat matrix become rows and columns.
-        row, target = np.divmod(cell_index.astype(np.uint32), np.uint32(attempts.shape[1]))
-        cells = cls(row.astype(np.uint16), target.astype(np.uint16), code, scored_attempts)
+        row, column = np.divmod(index.astype(np.uint32), np.uint32(attempts.shape[1]))
+        cells = cls(row.astype(np.uint16), column.astype(np.uint16), code, attempts_with_score)
         return cells, distances.astype(np.float64)
 
-    def select(self, flags: np.ndarray) -> SortedCells:
-        """Return the cells that are flagged, (k,)."""
-        scored = int(np.count_nonzero(flags[: self.scored]))
-        return SortedCells(self.row[flags], self.target[flags], self.code[flags], scored)
+    def select(self, is_selected: np.ndarray) -> SortedCells:
+        """Return the attempts for which `is_selected`, bool (k,), is true, in the same order."""
+        return SortedCells(
+            self.row[is_selected],
+            self.target[is_selected],
+            self.code[is_selected],
+            int(np.count_nonzero(is_selected[: self.scored])),
+        )
 
     def both_ways(self) -> SortedCells:
         """Return the cells, each followed by its mirror image."""
@@ -99,6 +110,9 @@ class SortedClasses(NamedTuple):
 class SortedMatrix:
     """The attempts of a matrix with labels, which are sorted when first used.
 
+    The scores never change, so each cached property, and the claims of each rule, are computed once
+    and kept.
+
     - `attempts` (float (m, n)): distances; NaN where there is no attempt, +inf for a failed attempt
       if failures are `rejected`
     - `probe`, `gallery` (int64 (m,), (n,)): the code of each template's person
@@ -117,7 +131,7 @@ class SortedMatrix:
         self.probe, self.gallery = scores.codes.probe, scores.codes.gallery
         self.is_person = ~scores.codes.no_person
         self.own_column = columns_of_probes(scores)
-        self._claims: dict[str, SortedClasses] = {}
+        self._claims: dict[str, SortedClasses] = {}  # by rule of fusion
 
     @property
     def people(self) -> int:
@@ -159,7 +173,8 @@ class SortedMatrix:
     def differs_across_diagonal(self) -> np.ndarray:
         """Whether a cell differs from its mirror image, bool (m, m); NaN is like NaN."""
         raw = self.scores.cells.values()
-        differs = (raw != raw.T) & ~((raw != raw) & (raw != raw).T)
+        is_nan = raw != raw
+        differs = (raw != raw.T) & ~(is_nan & is_nan.T)
         if self.scores.exclude or self.scores.cells.mask is not None:
             excluded = left_out_rows(self.scores, 0, len(raw))
             if excluded is not None:
@@ -168,8 +183,9 @@ class SortedMatrix:
 
     @cached_property
     def _sorted_cells(self) -> tuple[SortedCells, np.ndarray]:
+        """The sorted attempts, of a mirrored matrix above the diagonal; the distance of codes."""
         attempts = self.attempts
-        if self.is_mirrored:  # leave out the diagonal, and the mirror images below
+        if self.is_mirrored:  # half as many are sorted: `templates` adds the mirror images
             attempts = np.where(np.tri(len(attempts), dtype=bool), np.nan, attempts)
         return SortedCells.sort(attempts, rejected=self.rejected)
 
@@ -199,7 +215,7 @@ class SortedMatrix:
         return self._by_probe(self.templates.impostor)
 
     def _by_probe(self, cells: SortedCells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        order = np.argsort(cells.row, kind="stable")
+        order = np.argsort(cells.row, kind="stable")  # stable: from near to far for each probe
         starts = np.append(0, np.cumsum(np.bincount(cells.row, minlength=len(self.probe))))
         return starts, cells.target[order], cells.code[order]
 
@@ -234,7 +250,11 @@ class SortedMatrix:
         """Return the claims (rows, people); person k has ``columns[starts[k]:starts[k + 1]]``."""
         values = np.ascontiguousarray(self.attempts[rows][:, columns])
         claims = fused(values, starts.astype(np.int64), fusion, rejected=self.rejected)
-        if self.rejected and claims.dtype != np.float64:  # the largest number stands for +inf
-            largest = np.finfo(claims.dtype).max, np.finfo(np.float64).max
-            claims = np.where(claims == largest[0], largest[1], claims.astype(np.float64))
+        if self.rejected and claims.dtype != np.float64:
+            # Among rejected failures, the largest number of the dtype stands for an infinite score,
+            # since +inf is a failure (see `with_failures`). In float64 it must be the largest
+            # float64, or `scored` would not make it infinite again.
+            is_infinite_score = claims == np.finfo(claims.dtype).max
+            largest = np.finfo(np.float64).max
+            claims = np.where(is_infinite_score, largest, claims.astype(np.float64))
         return claims
