@@ -677,17 +677,20 @@ def _share_of_reciprocal_rank(
 
 
 def _share_of_r_precision(order: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """Manning, Raghavan and Schütze (2008), section 8.4."""
+    """Return 1 / R for each of the first R ranks (Manning et al. 2008, section 8.4)."""
     return (rank <= number) / number
 
 
 def _share_of_ap_at_r(order: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """Musgrave, Belongie and Lim (2020)."""
+    """Return precision / R of each match in the first R ranks (Musgrave et al. 2020)."""
     return np.where(rank <= number, order / rank / number, 0.0)
 
 
 def _share_of_ndcg(order: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """Järvelin and Kekäläinen (2002): an ideal ranking has all matches first."""
+    """Return the discounted gain over that of an ideal ranking (Järvelin and Kekäläinen 2002).
+
+    An ideal ranking has all matches first.
+    """
     ideal_ranks = np.arange(1, number.max(initial=0) + 1)
     gain_of_ideal_ranking = np.cumsum(1 / np.log2(1.0 + ideal_ranks))  # by the number of matches
     return 1 / np.log2(1.0 + rank) / gain_of_ideal_ranking[number - 1]

@@ -262,15 +262,10 @@ def cross_evaluate(
     checked_frr_targets = check_targets(frr_targets, "frr_targets")
     checked_priors = check_priors(priors)
     # Test parts have operating points of their own if any of these options asks for one.
-    checked_far_targets = None
-    if far_targets is not None:
-        checked_far_targets = check_targets(far_targets)
-    elif (
-        len(checked_frr_targets)
-        or len(checked_priors)
-        or isinstance(splitter, partition.Experiment)
-    ):
-        checked_far_targets = check_targets(FAR_TARGETS)
+    targets = far_targets
+    has_points = len(checked_frr_targets) or len(checked_priors)
+    if targets is None and (has_points or isinstance(splitter, partition.Experiment)):
+        targets = FAR_TARGETS
     options = FoldOptions(
         task=task,
         rule=Rule("none") if threshold is None else Rule.parse(threshold),
@@ -278,7 +273,7 @@ def cross_evaluate(
         search=OpenSet(rank_unit=rank_unit, fusion=fusion, ties=ties, impostors=impostors),
         ranks=parse_ranks(ranks),
         interval=required_interval(interval, REPEATED_INTERVALS),
-        far_targets=checked_far_targets,
+        far_targets=None if targets is None else check_targets(targets),
         frr_targets=checked_frr_targets,
         priors=checked_priors,
         claims=claims,

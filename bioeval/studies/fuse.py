@@ -178,8 +178,7 @@ def fuse(
                 for block, farthest_score in zip(blocks, farthest_scores, strict=True)
             ]
         with np.errstate(all="ignore"):
-            normalised = _normalised(blocks, scales, normalise)
-            values[rows] = _fused(normalised, method, weight_of)
+            values[rows] = _fused(_normalised(blocks, scales, normalise), method, weight_of)
         # A rule has no value of infinities of both signs: the fused score is the farthest one.
         is_undefined = np.isnan(values[rows]) & ~np.isnan(blocks).any(axis=0)
         values[rows][is_undefined] = to_user(np.inf, kind)

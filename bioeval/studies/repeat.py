@@ -309,7 +309,8 @@ def results_of_partitions(
     if scores.layout == "pairs":
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     require_all_scores(scores)
-    if protocol not in ("auto", "course-kfold"):  # these have another card for each layout
+    # The cards of these names are others for each layout.
+    if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
         protocol = load(protocol)
     marked = _marked_by_card(scores, protocol)
     selections, record, plan_of_folds = _selections(marked, partitions)
@@ -321,6 +322,10 @@ def results_of_partitions(
     by_node, cards, tasks = numbers_of_parts(
         scores, selections, protocol, options, provenance, curves=curves
     )
+
+    # The cards of several layouts have the same exclusions.
+    excluded = ", ".join(left_out(with_exclusions(scores, cards[-1])))
+    provenance = replace(provenance, exclude=excluded)
 
     # The datasets, which are over repeat and fold in place of partition if there are folds.
     datasets = {}
@@ -384,7 +389,7 @@ def _attrs_of_node(
 ) -> dict[str, Any]:
     """Return the attributes of a result: on the data, the task, and the splitter (`record`)."""
     card = cards[-1]  # the cards of several layouts have the same rules and ranks
-    about = replace(provenance, exclude=", ".join(left_out(with_exclusions(scores, card))))
+    about = provenance
     notes = [*remarks_on_partitions(scalars, node)]
     attrs_of_task: dict[str, Any] = {}
     if node in tasks.verifying:

@@ -246,7 +246,7 @@ class Candidates:
         """Return the label of each query: an integer, a text, or the `repr` of another label."""
         codes = self.scores.codes
         values = codes.values
-        if values.dtype.kind not in "iuU":  # neither integers nor texts: of objects, or floats
+        if values.dtype.kind not in "iuU":  # of any other type
             labels = values.tolist()
             if not all(isinstance(label, str) for label in labels):
                 labels = [repr(label) for label in labels]
