@@ -1,7 +1,12 @@
 """Limits of a measure from its values without each person (the jackknife).
 
 ``columns`` are a value and its values without each person, ``(..., 1 + people)``: a person is left
-out on all sides, and thresholds that a measure chooses are chosen anew.
+out on all sides, and thresholds that a measure chooses are chosen anew. If three people with ten
+attempts each make 3, 1 and 0 errors, they are ``[4 / 30, 1 / 20, 3 / 20, 4 / 20]``.
+
+:func:`jackknife` is the variance. For rates, it becomes an effective number of attempts
+(:func:`effective_attempts`), whose exact limits a :class:`RateCurve` or :func:`limits_of_rate` has;
+:func:`student` has the limits of other measures.
 
 Rates at a threshold have the exact limits of an effective number of attempts (Korn and Graubard
 1998), also if there is no error. Other measures have Student's limits on the logit scale (Efron and
@@ -65,7 +70,8 @@ def jackknife(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         fourth = np.einsum("...i,...i", squares, squares)
         # If all differ alike, the divisor is 0 up to rounding.
         freedom = 2 * total**2 / np.maximum(fourth - total**2 / people, 0.0)
-    freedom = np.where(total > _NOTHING, freedom, np.where(np.isnan(total), np.nan, 0.0))
+    freedom = np.where(total > _NOTHING, freedom, 0.0)
+    freedom = np.where(np.isnan(total), np.nan, freedom)
     return (people - 1) / people * total, np.clip(freedom, 0, people - 1)
 
 
@@ -114,11 +120,10 @@ def _erring_units(columns: np.ndarray, sample: Sample) -> np.ndarray:
     ``(sum e)^2 / sum e^2``, over the number of people in an attempt.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        errors_of_person = 1 - (1 - sample.shares_in(columns)) * columns[..., 1:] / columns[..., :1]
-        errors_of_person = np.clip(
-            np.where(columns[..., :1] > ROUNDING, errors_of_person, 0.0), 0.0, None
-        )
-        number = errors_of_person.sum(axis=-1) ** 2 / (errors_of_person**2).sum(axis=-1)
+        share = 1 - (1 - sample.shares_in(columns)) * columns[..., 1:] / columns[..., :1]
+        share = np.where(columns[..., :1] > ROUNDING, share, 0.0)  # without an error, nobody errs
+        share = np.clip(share, 0.0, None)
+        number = share.sum(axis=-1) ** 2 / (share**2).sum(axis=-1)
     return np.where(np.isnan(number), 0.0, number / sample.sides)
 
 
@@ -160,28 +165,24 @@ def _student_share(freedom: np.ndarray | float, miss: float) -> np.ndarray:
 def _effective_trials(
     columns: np.ndarray, miss: float, sample: Sample
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return effective numbers of attempts (...), those by rates alone, and whether enough err.
+    """Return where enough people err, (...), and two effective numbers of attempts there.
 
-    A number is ``p (1 - p) / v (z / t)^2``, by the variance of the jackknife (Korn and Graubard
-    1998, *Survey Methodology* 24): with Student's quantile ``t`` limits are wider if few people
-    matter. It is the smaller of the numbers by the variances of rates and of logits; the latter is
-    larger if the rate would be much smaller without one person. Numbers are NaN where too few err.
+    Both numbers are ``p (1 - p) / v (z / t)^2``, by the variance of the jackknife (Korn and
+    Graubard 1998, *Survey Methodology* 24): with Student's quantile ``t`` limits are wider if few
+    people matter. The first takes the variance ``v`` of the rates, and the second that of their
+    logits, divided by the slope of the logit; it is smaller if the rate would be much smaller
+    without one person. They are (k,), of the k rates at which enough err.
     """
     rate = columns[..., 0]
-    is_known = enough_err(columns, sample)
-    number = np.full(rate.shape, np.nan)
-    by_rates = np.full(rate.shape, np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
         variance, freedom = jackknife(columns)
-        is_known &= variance > _NOTHING
+        is_known = enough_err(columns, sample) & (variance > _NOTHING)
         binomial = (rate * (1 - rate))[is_known]
-        share = _student_share(freedom[is_known], miss)
-        by_rates[is_known] = binomial / variance[is_known] * share
+        by_rates = binomial / variance[is_known] * _student_share(freedom[is_known], miss)
         logits = scipy.special.logit(np.clip(columns[is_known], 0.0, 1.0))
         variance, freedom = jackknife(logits)
         by_logits = _student_share(freedom, miss) / binomial / variance
-        number[is_known] = np.fmin(by_rates[is_known], by_logits)
-    return number, by_rates, is_known
+    return is_known, by_rates, by_logits
 
 
 def effective_attempts(columns: np.ndarray, sample: Sample, miss: float) -> np.ndarray:
@@ -194,17 +195,22 @@ def effective_attempts(columns: np.ndarray, sample: Sample, miss: float) -> np.n
       share a number, so that their limits rise with the rates. It is at least `units`, and at most
       `most`.
     - If enough err nowhere, it is the number of independent `units`: people, or disjoint pairs.
+
+    No number is larger than the number of attempts.
     """
-    units = sample.units
-    number, by_rates, is_known = _effective_trials(columns, miss, sample)
-    fewest = np.where(is_known, units if sample.least is None else sample.least, units)
-    if is_known.any():
-        # Linear between known rates; constant before the first and after the last.
-        nearest = np.interp(columns[:, 0], columns[is_known, 0], by_rates[is_known])
-        most = units if sample.most is None else sample.most
-        number = np.where(is_known, number, np.minimum(nearest, most))
-    attempts = sample.attempts
-    return np.clip(np.where(np.isnan(number), 0.0, number), np.fmin(fewest, attempts), attempts)
+    attempts, units = sample.attempts, sample.units
+    rate = columns[:, 0]
+    is_known, by_rates, by_logits = _effective_trials(columns, miss, sample)
+    if not is_known.any():
+        return np.full(len(rate), np.fmin(units, attempts), dtype=np.float64)
+    # Linear between known rates; constant before the first and after the last.
+    most = units if sample.most is None else sample.most
+    number = np.minimum(np.interp(rate, rate[is_known], by_rates), most)
+    number[is_known] = np.fmin(by_rates, by_logits)
+    number = np.where(np.isnan(number), 0.0, number)
+    least = units if sample.least is None else sample.least
+    fewest = np.fmin(np.where(is_known, least, units), attempts)
+    return np.clip(number, fewest, attempts)
 
 
 def with_doubled_people(columns: np.ndarray, sample: Sample) -> np.ndarray:
@@ -258,14 +264,20 @@ class RateCurve(NamedTuple):
         if columns.shape[-1] < 3 or not sample.units:
             trials = np.zeros(len(columns))
         rate = columns[:, 0]
-        upper = np.maximum.accumulate(with_doubled_people(columns, sample)) if raised else rate
-        # If there is no error, or nothing else, only one limit can miss: the rule of 3 on units.
-        at_end = ((rate <= 0) | (rate >= 1)) & (not one_sided)
-        level = np.where(at_end, 2 * miss, miss)
-        low, high = exact(rate, trials, level)[0], exact(upper, trials, level)[1]
+        raised_rate = rate
+        if raised:
+            raised_rate = np.maximum.accumulate(with_doubled_people(columns, sample))
+        miss_at_rate = np.full(len(rate), miss)
+        if not one_sided:
+            # Without an error, or with nothing else, only one of the two limits can miss: it has
+            # the probability of both (the rule of 3, on units).
+            miss_at_rate[(rate <= 0) | (rate >= 1)] = 2 * miss
+        low = exact(rate, trials, miss_at_rate)[0]
+        high = exact(raised_rate, trials, miss_at_rate)[1]
         # Limits rise with the rates: low limits are lowered, high limits are raised.
         low = np.minimum.accumulate(low[::-1])[::-1]
-        return cls(rate, low, np.maximum.accumulate(high), trials, upper)
+        high = np.maximum.accumulate(high)
+        return cls(rate, low, high, trials, raised_rate)
 
     @classmethod
     def from_replicates(
@@ -340,10 +352,14 @@ def limits_of_rate(columns: np.ndarray, sample: Sample, confidence: float) -> Li
     rate = columns[..., 0]
     attempts = np.asarray(sample.attempts, dtype=np.float64)
     units = np.asarray(sample.units, dtype=np.float64)
-    number, _, is_known = _effective_trials(columns, miss, sample)
-    trials = np.clip(np.where(is_known, number, units), np.fmin(units, attempts), attempts)
-    one_sided = ~is_known & ((rate <= ROUNDING) | (rate >= 1 - ROUNDING))
-    return exact(rate, np.where(units > 0, trials, 0.0), np.where(one_sided, 2 * miss, miss))
+    is_known, by_rates, by_logits = _effective_trials(columns, miss, sample)
+    trials = np.array(np.broadcast_to(units, rate.shape))
+    trials[is_known] = np.fmin(by_rates, by_logits)
+    trials = np.clip(trials, np.fmin(units, attempts), attempts)
+    trials = np.where(units > 0, trials, 0.0)
+    # Only one of the two limits can miss a rate of 0 or 1: it has the probability of both.
+    is_one_sided = ~is_known & ((rate <= ROUNDING) | (rate >= 1 - ROUNDING))
+    return exact(rate, trials, np.where(is_one_sided, 2 * miss, miss))
 
 
 def student(
@@ -357,30 +373,42 @@ def student(
     The limits are no wider than the exact limits of `units` independent trials. If the value is at
     a bound, or is the same without each person, they are the one-sided bound of these trials.
     """
-    value = columns[..., 0]
-    if not np.isfinite(bounds).all():
-        low, high, variance = _student_ends(columns, confidence)
-        unknown = ~(variance > _NOTHING * np.maximum(1, value**2))
-        low = np.where(unknown, np.nan, np.fmax(low, bounds[0]))
-        return low, np.where(unknown, np.nan, np.fmin(high, bounds[1]))
-    width = bounds[1] - bounds[0]
-    scaled = (columns - bounds[0]) / width
+    least, largest = bounds
+    if np.isfinite(bounds).all():
+        width = largest - least
+        low, high = _student_of_proportion((columns - least) / width, confidence, units)
+        return least + width * low, least + width * high
+    low, high, variance = _student_ends(columns, confidence)
+    is_known = variance > _NOTHING * np.maximum(1, columns[..., 0] ** 2)  # beyond rounding
+    low = np.where(is_known, np.fmax(low, least), np.nan)
+    high = np.where(is_known, np.fmin(high, largest), np.nan)
+    return low, high
+
+
+def _student_of_proportion(
+    columns: np.ndarray, confidence: float, units: np.ndarray | float
+) -> Limits:
+    """Return Student's limits of values from 0 to 1, on the logit scale."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        low, high, variance = _student_ends(scipy.special.logit(scaled), confidence)
+        low, high, variance = _student_ends(scipy.special.logit(columns), confidence)
     low = scipy.special.expit(low)
     high = scipy.special.expit(high)
     units = np.asarray(units, dtype=np.float64)
-    if np.isfinite(units).all():
-        proportion = np.clip(scaled[..., 0], 0.0, 1.0)
-        unknown = ~np.isfinite(variance) | (variance < _NOTHING)
-        bound = zero_error_bound(units, confidence)
-        widest = exact(proportion, units, (1 - confidence) / 2)
-        low = np.where(unknown, np.maximum(proportion - bound, 0), np.fmax(low, widest[0]))
-        high = np.where(unknown, np.minimum(proportion + bound, 1), np.fmin(high, widest[1]))
-        is_known = (units > 0) & ~np.isnan(proportion)
-        low = np.where(is_known, low, np.nan)
-        high = np.where(is_known, high, np.nan)
-    return bounds[0] + width * low, bounds[0] + width * high
+    if not np.isfinite(units).all():
+        return low, high
+    value = np.clip(columns[..., 0], 0.0, 1.0)
+    # No wider than the exact limits of the units.
+    exact_low, exact_high = exact(value, units, (1 - confidence) / 2)
+    low = np.fmax(low, exact_low)
+    high = np.fmin(high, exact_high)
+    # At 0 or 1, where logits are infinite, or if nobody moves the value: the units' bound.
+    has_no_variance = ~np.isfinite(variance) | (variance < _NOTHING)
+    bound = zero_error_bound(units, confidence)
+    low = np.where(has_no_variance, np.maximum(value - bound, 0), low)
+    high = np.where(has_no_variance, np.minimum(value + bound, 1), high)
+    # No limits without units.
+    has_limits = (units > 0) & ~np.isnan(value)
+    return np.where(has_limits, low, np.nan), np.where(has_limits, high, np.nan)
 
 
 def _student_ends(
@@ -453,8 +481,10 @@ def percentile(
     # Under expected ties a rate is a sum of fractions, and may differ from 1 by rounding.
     is_zero = value <= ROUNDING
     is_one = value >= 1 - ROUNDING
-    low = np.where(is_zero, 0.0, np.where(is_one, 1 - bound, low))
-    high = np.where(is_zero, bound, np.where(is_one, 1.0, high))
+    low = np.where(is_one, 1 - bound, low)
+    high = np.where(is_one, 1.0, high)
+    low = np.where(is_zero, 0.0, low)
+    high = np.where(is_zero, bound, high)
     has_units = np.asarray(units) > 0
     return np.where(has_units, low, np.nan), np.where(has_units, high, np.nan)
 
