@@ -118,26 +118,33 @@ class Codes:
         return {plain(v): i for i, v in enumerate(python_objects(self.values[: self._people]))}
 
     def apart(self, ids: Sequence[Any], probe_ids: np.ndarray, gallery_ids: np.ndarray) -> Codes:
-        """Return codes in which each template with a label among `ids` has a code of its own."""
+        """Return codes in which each template with a label among `ids` has a code of its own.
+
+        If the label -1 is of no person::
+
+            labels  2, -1, 7, -1    codes  0, 2, 1, 3    values  2, 7, -1, -1
+        """
         by_label = self.labelled
         no_person = by_label.of_no_person(ids)
         if not no_person.any():
             return by_label
-        # Labels of people come first.
+        # Labels of people come first, and the codes follow the new order of labels.
         order = np.argsort(no_person, kind="stable")
         labels = by_label.values[order]
-        new_code = np.argsort(order).astype(by_label.probe.dtype)
         people = int(np.count_nonzero(~no_person))
-        sides = new_code[by_label.probe], new_code[by_label.gallery]
-        # Templates of no person are numbered after the people, by their identities.
-        is_nobody = [side >= people for side in sides]
-        nobody_ids = [probe_ids[is_nobody[0]], gallery_ids[is_nobody[1]]]
-        nobody_labels = [sides[0][is_nobody[0]], sides[1][is_nobody[1]]]
-        distinct_ids, first = np.unique(np.concatenate(nobody_ids), return_index=True)
-        for side, is_nobody_of_side, ids_of_side in zip(sides, is_nobody, nobody_ids, strict=True):
-            side[is_nobody_of_side] = people + np.searchsorted(distinct_ids, ids_of_side)
-        label_of_code = np.append(np.arange(people), np.concatenate(nobody_labels)[first])
-        codes = Codes.known(labels[label_of_code], *sides)
+        new_code = np.argsort(order).astype(by_label.probe.dtype)
+        probe, gallery = new_code[by_label.probe], new_code[by_label.gallery]
+        # Templates of no person are numbered after the people, by their distinct identities.
+        probe_is_nobody, gallery_is_nobody = probe >= people, gallery >= people
+        nobody_probe_ids = probe_ids[probe_is_nobody]
+        nobody_gallery_ids = gallery_ids[gallery_is_nobody]
+        nobody_ids = np.concatenate([nobody_probe_ids, nobody_gallery_ids])
+        nobody_labels = np.concatenate([probe[probe_is_nobody], gallery[gallery_is_nobody]])
+        distinct_ids, first = np.unique(nobody_ids, return_index=True)
+        probe[probe_is_nobody] = people + np.searchsorted(distinct_ids, nobody_probe_ids)
+        gallery[gallery_is_nobody] = people + np.searchsorted(distinct_ids, nobody_gallery_ids)
+        label_of_code = np.append(np.arange(people), nobody_labels[first])
+        codes = Codes.known(labels[label_of_code], probe, gallery)
         codes._people, codes._labels, codes._label = people, labels, label_of_code
         return codes
 
