@@ -1,6 +1,14 @@
 """Verification: claims become attempts, counts and a labelled result; a rule chooses a threshold.
 
-Where a number comes from, step by step: docs/how-it-counts.md.
+A claim is a probe that says who it is. An attempt is the score by which a claim is decided, genuine
+if the claim is true, and impostor if not. Scores are distances here (similarities are negated)::
+
+    gar = np.mean(genuine <= threshold)   # genuine and impostor: distances of the attempts
+    far = np.mean(impostor <= threshold)
+
+:func:`verification` counts attempts (`count`), finds operating points such as the EER
+(`find_points`), and writes both (`VerificationTask.dataset`). A card does so for several tasks in
+one pass (tasks/plan.py). Where a number comes from, step by step: docs/how-it-counts.md.
 """
 
 from __future__ import annotations
@@ -56,159 +64,6 @@ from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.options import IntervalMethod, IntervalName, interval_of
-
-
-def chosen_threshold(
-    scores: Scores,
-    rule: Rule,
-    *,
-    templates: Templates = "single",
-    fusion: str = "best",
-    argument: str = "threshold",
-) -> ChosenThreshold:
-    """Return the distance that a rule chooses on all attempts; a fixed threshold reads no score.
-
-    The distance is NaN if all attempts must be rejected, but no threshold is below all scores.
-    Errors name the rule by `argument`.
-    """
-    rule = rule.as_distance(scores.kind)
-    if rule.name == "fixed":
-        return ChosenThreshold(rule.values[0], True)
-    attempts = verify(scores, Use(templates, fusion), wanted=PointsWanted.of_rule(rule)).attempts
-    genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
-    if not (genuine and impostor):
-        lacking = "impostor" if genuine else "genuine"
-        raise ProtocolError(
-            f'`{argument}="{rule}"` is chosen on genuine and impostor attempts, and '
-            f"there is no {lacking} attempt; give a number"
-        )
-    chosen = choose(rule, attempts)
-    if not chosen.defined:
-        reason = no_such_threshold(rule, attempts)
-        raise ProtocolError(f'`{argument}="{rule}"`: of the thresholds {reason}; give a number')
-    return chosen
-
-
-def verification_numbers(
-    points: Variables,
-    wanted: PointsWanted,
-    genuine: Any,
-    impostor: Any,
-    *,
-    symmetric: Any,
-    people: ComparedPeople | None,
-    skipped_claims: Any,
-) -> Variables:
-    """Return the attempts and the operating points, of one part or of several.
-
-    Of several parts, each number is an array (parts,), also in `people`, and points over targets
-    are (parts, targets). `symmetric` says whether each pair was counted in both directions.
-    """
-    numbers: Variables = {
-        "genuine_attempts": np.int64(genuine),
-        "impostor_attempts": np.int64(impostor),
-        "skipped_claims": np.int64(skipped_claims),
-    }
-    independent_genuine = genuine / np.where(symmetric, 2, 1)
-    independent_impostor = impostor / np.where(symmetric, 2, 1)
-    if people is not None:
-        numbers["subjects"] = np.int64(people.number)
-        numbers["disjoint_pairs"] = np.int64(people.disjoint)
-        independent_genuine = np.minimum(independent_genuine, people.number)
-        independent_impostor = np.minimum(independent_impostor, people.pairs)
-    numbers |= points
-    numbers["frr_at_far_supported"] = supported(wanted.targets, independent_impostor)
-    if len(wanted.frr_targets):
-        numbers["far_at_frr_supported"] = supported(wanted.frr_targets, independent_genuine)
-    return numbers
-
-
-class VerificationTask(Verified):
-    """Verification, with its results."""
-
-    def scalars(self) -> Scalars:
-        """Return the attempts and the operating points."""
-        points, attempts = self.points, self.attempts
-        wanted = points.wanted
-        values = verification_numbers(
-            in_units(points.values, self.about.kind),
-            wanted,
-            attempts.genuine_attempts,
-            attempts.impostor_attempts,
-            symmetric=points.symmetric,
-            people=self.compared,
-            skipped_claims=self.skipped_claims,
-        )
-        labels = {"far_target": wanted.targets}
-        if len(wanted.frr_targets):
-            labels["frr_target"] = wanted.frr_targets
-        labels["cost"] = wanted.costs[:, 0]
-        return Scalars(values, labels, VERIFICATION)
-
-    def dataset(self) -> xr.Dataset:
-        """Return counts and rates over the counted thresholds.
-
-        Each rate is over the attempts of its own class: GAR and FRR over the genuine, FAR and GRR
-        over the impostor attempts. A rate without attempts is NaN.
-        """
-        points, attempts, about, people = self.points, self.attempts, self.about, self.compared
-        # The counts and rates of the curve, in order of scores.
-        thresholds, fa = self.curve
-        thresholds, first = np.unique(
-            np.append(thresholds, points.extra_thresholds), return_index=True
-        )
-        fa = np.append(fa, points.extra_accepted)[first]
-        ga = attempts.genuine.searchsorted(thresholds, side="right")
-        order = in_order_of_scores(about.kind)
-        genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
-        variables = decisions(ga[order], fa[order], genuine, impostor, rates_of_scripts())
-        values, labels, _ = self.scalars()
-        del labels["cost"]
-        variables |= values
-        threshold_next = to_user(attempts.next_scores(thresholds), about.kind)[order]
-        variables |= variables_over(("threshold",), threshold_next=threshold_next)
-        if (unenrolled := self.unenrolled) is not None:
-            accepted = unenrolled.searchsorted(thresholds, side="right")[order]
-            variables["far_unenrolled"] = rate(accepted, len(unenrolled))
-            variables["fa_unenrolled"] = accepted
-            variables["unenrolled_attempts"] = len(unenrolled)
-        messages = [*tie_message("eer", points.eer_ends, "EER")]
-        if not genuine:
-            messages.append(without_attempts("genuine"))
-        if not impostor:
-            messages.append(without_attempts("impostor"))
-        if self.skipped_claims:
-            messages.append(Message("claims-not-enrolled", claims=int(self.skipped_claims)))
-        if impostor:
-            wanted = points.wanted
-            symmetric = bool(points.symmetric)
-            messages += support_messages(
-                wanted.targets, points.independent, symmetric, "frr at far", people
-            )
-            pairs = genuine / (2 if symmetric else 1)
-            number = None if people is None else people.number
-            messages += support_messages(wanted.frr_targets, pairs, symmetric, "far at frr", number)
-        title = f"verification, {about.use_title or f'{self.use.templates}-template'}"
-        attrs = about_attrs(about, "verification", title, messages)
-        attrs |= {**self.use.attrs, "claims": self.claims_of}
-        if about.use_name and self.use.templates == "single":
-            attrs |= {"templates": about.use_name, "fusion": about.use_fusion}
-        if people is not None and not self.compares_all:
-            attrs["pairs_of_people"] = people.pairs
-        if about.nan == "reject":
-            attrs["failed_attempts"] = attempts.missed + attempts.missed_impostors
-        coordinates = {"threshold": to_user(thresholds, about.kind)[order], **labels}
-        result = dataset(variables, VERIFICATION, coordinates, attrs)
-        if isinstance(self.requested_thresholds, np.ndarray):
-            requested = to_user(self.requested_thresholds, about.kind)
-            note_thresholds_beyond_scores(result, requested.tolist())
-        return result
-
-    def with_intervals(self, dataset: xr.Dataset, interval_method: IntervalMethod) -> xr.Dataset:
-        """Return the result with confidence intervals."""
-        from bioeval.stats.verification import verification_intervals
-
-        return verification_intervals(dataset, self, interval_method)
 
 
 @warns_of_doubts
@@ -348,7 +203,9 @@ def verification(
     )
     with rows_reported():
         count(scores, [task])
+        # Fused scores differ by direction: the templates of one side are fused.
         symmetric = templates == "single" and is_symmetric(scores)
+        # Thresholds that the user did not choose also contain those of the operating points.
         task.find_points(symmetric=symmetric, with_thresholds=task.requested_thresholds is None)
         result = task.dataset()
     if far_targets is not None:
@@ -357,3 +214,194 @@ def verification(
         return result
     with threads_for(scores):
         return task.with_intervals(result, interval_method)
+
+
+class VerificationTask(Verified):
+    """The result of one verification.
+
+    The base class makes the attempts, in calls of this order::
+
+        task = VerificationTask(scores, Use("single"), wanted=points)
+        count(scores, [task])  # sets `attempts`, `skipped_claims` and `unenrolled`
+        task.find_points(symmetric=True, with_thresholds=True)  # sets `points`
+        task.dataset()
+
+    Then the base class also has, computed when first used: `curve` (the thresholds and the false
+    accepts there), `compared` (how many people and pairs of people; None if unknown),
+    `compares_all` (whether these are all pairs of them) and `about` (facts of the scores).
+    """
+
+    def scalars(self) -> Scalars:
+        """Return the attempts and the operating points."""
+        points, attempts = self.points, self.attempts
+        wanted = points.wanted
+        values = verification_numbers(
+            in_units(points.values, self.about.kind),
+            wanted,
+            attempts.genuine_attempts,
+            attempts.impostor_attempts,
+            symmetric=points.symmetric,
+            people=self.compared,
+            skipped_claims=self.skipped_claims,
+        )
+        labels = {"far_target": wanted.targets}
+        if len(wanted.frr_targets):
+            labels["frr_target"] = wanted.frr_targets
+        labels["cost"] = wanted.costs[:, 0]
+        return Scalars(values, labels, VERIFICATION)
+
+    def dataset(self) -> xr.Dataset:
+        """Return counts and rates over the counted thresholds.
+
+        Each rate is over the attempts of its own class: GAR and FRR over the genuine, FAR and GRR
+        over the impostor attempts. A rate without attempts is NaN.
+        """
+        points, attempts, kind = self.points, self.attempts, self.about.kind
+        # The thresholds (t,), as increasing distances, and the false accepts there: those of the
+        # curve and those of the operating points, each once.
+        grid, accepted_on_grid = self.curve
+        thresholds, first = np.unique(np.append(grid, points.extra_thresholds), return_index=True)
+        false_accepts = np.append(accepted_on_grid, points.extra_accepted)[first]
+        # A score at the threshold is accepted: side="right".
+        genuine_accepts = attempts.genuine.searchsorted(thresholds, side="right")
+        threshold_next = to_user(attempts.next_scores(thresholds), kind)
+
+        # A result is in order of scores: for similarities, the order of distances is reversed.
+        order = in_order_of_scores(kind)
+        variables = decisions(
+            genuine_accepts[order],
+            false_accepts[order],
+            attempts.genuine_attempts,
+            attempts.impostor_attempts,
+            rates_of_scripts(),
+        )
+        numbers, labels, _ = self.scalars()
+        del labels["cost"]  # a result has the three numbers of a cost as variables over it
+        variables |= numbers
+        variables |= variables_over(("threshold",), threshold_next=threshold_next[order])
+        if self.unenrolled is not None:  # increasing distances of claims that were drawn
+            accepted = self.unenrolled.searchsorted(thresholds, side="right")[order]
+            variables["far_unenrolled"] = rate(accepted, len(self.unenrolled))
+            variables["fa_unenrolled"] = accepted
+            variables["unenrolled_attempts"] = len(self.unenrolled)
+
+        coordinates = {"threshold": to_user(thresholds, kind)[order], **labels}
+        result = dataset(variables, VERIFICATION, coordinates, self._attrs())
+        if isinstance(self.requested_thresholds, np.ndarray):
+            requested = to_user(self.requested_thresholds, kind)
+            note_thresholds_beyond_scores(result, requested.tolist())
+        return result
+
+    def _attrs(self) -> dict[str, Any]:
+        """Return the attributes of the result: the data, the claims, messages, failures."""
+        about, people, attempts = self.about, self.compared, self.attempts
+        title = about.use_title or f"{self.use.templates}-template"
+        attrs = about_attrs(about, "verification", f"verification, {title}", self._messages())
+        attrs |= {**self.use.attrs, "claims": self.claims_of}
+        # Scores that are claims, or visits, were fused before they were read.
+        if about.use_name and self.use.templates == "single":
+            attrs |= {"templates": about.use_name, "fusion": about.use_fusion}
+        if people is not None and not self.compares_all:
+            attrs["pairs_of_people"] = people.pairs
+        if about.nan == "reject":  # failures are attempts, which are never accepted
+            attrs["failed_attempts"] = attempts.missed + attempts.missed_impostors
+        return attrs
+
+    def _messages(self) -> list[Message]:
+        """Return what makes the numbers doubtful: ties, no attempts, targets without support."""
+        points, people, attempts = self.points, self.compared, self.attempts
+        wanted = points.wanted
+        messages = list(tie_message("eer", points.eer_ends, "EER"))
+        if not attempts.genuine_attempts:
+            messages.append(without_attempts("genuine"))
+        if not attempts.impostor_attempts:
+            messages.append(without_attempts("impostor"))
+        if self.skipped_claims:
+            messages.append(Message("claims-not-enrolled", claims=int(self.skipped_claims)))
+        if attempts.impostor_attempts:  # without them no rate at a target has a value
+            symmetric = bool(points.symmetric)  # None: unknown
+            messages += support_messages(
+                wanted.targets, points.independent, symmetric, "frr at far", people
+            )
+            # FAR at FRR is as certain as the FRR: its trials are genuine, one pair of templates
+            # each, and at most one a person.
+            genuine_pairs = attempts.genuine_attempts / (2 if symmetric else 1)
+            number = None if people is None else people.number
+            messages += support_messages(
+                wanted.frr_targets, genuine_pairs, symmetric, "far at frr", number
+            )
+        return messages
+
+    def with_intervals(self, dataset: xr.Dataset, interval_method: IntervalMethod) -> xr.Dataset:
+        """Return the result with confidence intervals."""
+        from bioeval.stats.verification import verification_intervals
+
+        return verification_intervals(dataset, self, interval_method)
+
+
+def verification_numbers(
+    points: Variables,
+    wanted: PointsWanted,
+    genuine: Any,
+    impostor: Any,
+    *,
+    symmetric: Any,
+    people: ComparedPeople | None,
+    skipped_claims: Any,
+) -> Variables:
+    """Return the attempts and the operating points, of one part or of several.
+
+    Of several parts, each number is an array (parts,), also in `people`, and points over targets
+    are (parts, targets). `symmetric` says whether each pair was counted in both directions.
+    """
+    numbers: Variables = {
+        "genuine_attempts": np.int64(genuine),
+        "impostor_attempts": np.int64(impostor),
+        "skipped_claims": np.int64(skipped_claims),
+    }
+    # Trials of a rate's support: each pair of templates once, and no more than people, or pairs of
+    # them, since attempts that share people are alike.
+    directions = np.where(symmetric, 2, 1)
+    independent_genuine = genuine / directions
+    independent_impostor = impostor / directions
+    if people is not None:
+        numbers["subjects"] = np.int64(people.number)
+        numbers["disjoint_pairs"] = np.int64(people.disjoint)
+        independent_genuine = np.minimum(independent_genuine, people.number)
+        independent_impostor = np.minimum(independent_impostor, people.pairs)
+    numbers |= points
+    numbers["frr_at_far_supported"] = supported(wanted.targets, independent_impostor)
+    if len(wanted.frr_targets):
+        numbers["far_at_frr_supported"] = supported(wanted.frr_targets, independent_genuine)
+    return numbers
+
+
+def chosen_threshold(
+    scores: Scores,
+    rule: Rule,
+    *,
+    templates: Templates = "single",
+    fusion: str = "best",
+    argument: str = "threshold",
+) -> ChosenThreshold:
+    """Return the distance that a rule chooses on all attempts; a fixed threshold reads no score.
+
+    The distance is NaN if all attempts must be rejected, but no threshold is below all scores.
+    Errors name the rule by `argument`.
+    """
+    rule = rule.as_distance(scores.kind)
+    if rule.name == "fixed":
+        return ChosenThreshold(rule.values[0], True)
+    attempts = verify(scores, Use(templates, fusion), wanted=PointsWanted.of_rule(rule)).attempts
+    genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
+    if not (genuine and impostor):
+        lacking = "impostor" if genuine else "genuine"
+        raise ProtocolError(
+            f'`{argument}="{rule}"` is chosen on genuine and impostor attempts, and '
+            f"there is no {lacking} attempt; give a number"
+        )
+    chosen = choose(rule, attempts)
+    if not chosen.defined:
+        reason = no_such_threshold(rule, attempts)
+        raise ProtocolError(f'`{argument}="{rule}"`: of the thresholds {reason}; give a number')
+    return chosen
