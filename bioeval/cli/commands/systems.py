@@ -1,8 +1,13 @@
-"""Commands of systems: compared, fused."""
+"""``bioeval compare`` and ``bioeval fuse``: several systems that compared the same templates.
+
+Both name each file (``run.names``: by ``--name``, or else by the file), read it as scores
+(``run.read``), hand the scores by name to the library, and its result to ``run.finish``, which
+writes files and keeps the table for printing. `shared` takes the options that ``run`` has.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli.running import Run
+    from bioeval.scores.matrix import Scores
 
 
 @click.argument("data", nargs=-1, required=True)
@@ -51,16 +57,20 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
         trials = files.pop()
     if len(files) == 1:
         raise click.UsageError(f"one system is given, {files[0]}; expected two or more")
-    by_name = dict(zip(run.names(files), files, strict=True))
-    systems = {name: partial(run.read, file, trials, name) for name, file in by_name.items()}
-    limits = run.interval("people")
-    comparison = compare(systems, interval=limits, **options)
+    # A system is a function that reads its file, so that the scores of one are in memory at a time.
+    readers = {
+        name: partial(run.read, file, trials, name)
+        for name, file in zip(run.names(files), files, strict=True)
+    }
+    comparison = compare(readers, interval=run.interval("people"), **options)
+    # A comparison without any value has a reason, which is looked for in the scores.
     protocol = options.get("protocol", "auto")
-    values = [comparison[x] for x in comparison if f"{x}_difference" in comparison]
-    run.require_defined(values, (read() for read in systems.values()), protocol)
+    measures = [comparison[x] for x in comparison if f"{x}_difference" in comparison]
+    run.require_defined(measures, (read() for read in readers.values()), protocol)
+    # Plots show the curves of each system, too.
     evaluated: Mapping[str, xr.DataTree] = {}
     if run.formats:
-        evaluated = {name: evaluate(read(), protocol) for name, read in systems.items()}
+        evaluated = {name: evaluate(read(), protocol) for name, read in readers.items()}
     if "measures" in options:
         comparison = comparison.assign_attrs(measures=" ".join(options["measures"]))
 
@@ -68,7 +78,7 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
         run.draw(comparison, folder)
         run.draw(evaluated, folder)
 
-    run.finish(comparison, draw=draw, name=f"{len(systems)} systems")
+    run.finish(comparison, draw=draw, name=f"{len(readers)} systems")
 
 
 @click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
@@ -110,18 +120,13 @@ def fuse_command(
     from bioeval.studies.fuse import fuse
     from bioeval.tasks.verification_task import verification
 
+    # The command line.
     if len(systems) < 2:
         raise click.UsageError("one system is nothing to fuse; give two files or more")
     if train and len(train) != len(systems):
         times = counted(len(train), "times")
         raise click.UsageError(f"--train is given {times} for {len(systems)} systems")
-    try:
-        weight_of = {name: float(value) for name, value in weights.items()}
-    except ValueError:
-        words = ", ".join(x if x == y else f"{x}={y}" for x, y in weights.items())
-        raise click.BadParameter(
-            f"{words!r}; expected NAME=NUMBER", param_hint="'--weights'"
-        ) from None
+    weight_of = _as_numbers(weights)
     names = run.names(systems)
     if "fused" in names:
         raise click.UsageError(
@@ -129,25 +134,42 @@ def fuse_command(
         )
     if run.save_to is not None and run.save_to.suffix.lower() != ".npz":
         raise DataError(f"{run.save_to}: fused scores are written as .npz")
-    by_name = {name: run.read(file, name=name) for name, file in zip(names, systems, strict=True)}
-    train_by_name = {
-        name: run.read(file, name=name) for name, file in zip(names, train, strict=False)
-    }
+
+    scores_of = _read(run, names, systems)
+    train_scores_of = _read(run, names, train) if train else None
     run.stages("fusing")
-    with warnings.catch_warnings():  # the table has them
+    with warnings.catch_warnings():  # the messages of the results have the same
         warnings.simplefilter("ignore", BioevalWarning)
-        by_name["fused"] = fuse(
-            dict(by_name),
+        fused = fuse(
+            scores_of,
             method,
             normalise=normalise,
             weights=weight_of or None,
-            train=train_by_name or None,
+            train=train_scores_of,
         )
+
     run.stages("counting")
-    datasets = {name: verification(scores, **options) for name, scores in by_name.items()}
-    run.require_defined([ds["eer"] for ds in datasets.values()], by_name.values())
+    shown = {**scores_of, "fused": fused}
+    results = {name: verification(scores, **options) for name, scores in shown.items()}
+    run.require_defined([result["eer"] for result in results.values()], shown.values())
     if run.save_to is not None:
         run.stages(f"writing {run.save_to}")
-        save(by_name["fused"], run.save_to)
-        run.remark(f"wrote {run.save_to}: {by_name['fused']!r}")
-    run.finish(datasets)
+        save(fused, run.save_to)
+        run.remark(f"wrote {run.save_to}: {fused!r}")
+    run.finish(results)
+
+
+def _as_numbers(weights: dict[str, str]) -> dict[str, float]:
+    """Return the weight of each system; the words of ``--weights`` are texts."""
+    try:
+        return {name: float(value) for name, value in weights.items()}
+    except ValueError:
+        # A word without "=" is read as the entry WORD=WORD, and shown as it was given.
+        words = ", ".join(x if x == y else f"{x}={y}" for x, y in weights.items())
+        raise click.BadParameter(
+            f"{words!r}; expected NAME=NUMBER", param_hint="'--weights'"
+        ) from None
+
+
+def _read(run: Run, names: Sequence[str], files: Sequence[str]) -> dict[str, Scores]:
+    return {name: run.read(file, name=name) for name, file in zip(names, files, strict=True)}
