@@ -26,6 +26,7 @@ from bioeval.counting.single_template import (
     TARGET,
     UNENROLLED,
     SingleTemplateCounts,
+    count_single_templates,
     sums_of,
     thresholds_over,
 )
@@ -88,8 +89,8 @@ class SingleTemplateCounted:
             thresholds = thresholds_over(scores, requested_thresholds)
         subjects = len(scores.gallery_order.subjects)
         ranks, notes = ranks_to_report(subjects, task.max_rank, len(thresholds))
-        counts = SingleTemplateCounts(scores, ties=task.ties, thresholds=thresholds, ranks=ranks)
-        return cls(counts.count(), task, far_targets, notes, requested_thresholds)
+        counts = count_single_templates(scores, ties=task.ties, thresholds=thresholds, ranks=ranks)
+        return cls(counts, task, far_targets, notes, requested_thresholds)
 
     def scalars(self) -> Scalars:
         """Return the numbers of the result besides its curves over the threshold."""
@@ -110,7 +111,7 @@ class SingleTemplateCounted:
 
     def _closed_set(self, unmated: Unmated) -> xr.Dataset:
         counts = self.counts
-        _, at_any_threshold = _expected_at_ranks(counts.di, counts.genuine)
+        _, at_any_threshold = _expected_at_ranks(counts.at_ranks, counts.genuine)
         closed_set = ClosedSetCounts(
             identified=at_any_threshold,
             attempts=counts.genuine,
@@ -136,7 +137,7 @@ class SingleTemplateCounted:
         counts = self.counts
         role = role_of(counts.about.layout, impostors, not counts.non_targets)
         impostor, accepted = _impostor_counts(counts, role)
-        identified, at_any_threshold = _expected_at_ranks(counts.di, counts.genuine)
+        identified, at_any_threshold = _expected_at_ranks(counts.at_ranks, counts.genuine)
         within = sums_of(counts.within)  # (4, thresholds)
         open_set = OpenSetCounts(
             attempts=OpenSetAttempts(
@@ -148,8 +149,8 @@ class SingleTemplateCounted:
                 unmated=counts.unmated_targets,
             ),
             thresholds=counts.thresholds,
-            # The last row of `di` has the mates beyond the last threshold.
-            detected=sums_of(counts.di[:, :-1].cumsum(axis=1)),
+            # The last row of `at_ranks` has the mates beyond the last threshold.
+            detected=sums_of(counts.at_ranks[:, :-1].cumsum(axis=1)),
             identified=identified,
             accepted=accepted,
             targets_within=within[TARGET],
@@ -177,7 +178,7 @@ def _expected_at_ranks(sums: np.ndarray, genuine: int) -> tuple[np.ndarray, np.n
     """Return the expected number of mated searches with the mate at each rank or better.
 
     The first array, (thresholds, ranks), is within each threshold, and the second, (ranks,), at any
-    threshold. `sums` are `SingleTemplateCounts.di`, or these under one order of equal scores.
+    threshold. `sums` are `SingleTemplateCounts.at_ranks`, or these under one order of equal scores.
     """
     table = sums_of(sums.cumsum(axis=1).cumsum(axis=2))  # (thresholds + 1, ranks)
     # The chances of a probe add up to 1, except for rounding.
