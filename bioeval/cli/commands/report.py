@@ -1,8 +1,17 @@
-"""``bioeval report``: one HTML page with the answer, the rates at a threshold, and curves."""
+"""``bioeval report``: one HTML page with the answer, the rates at a threshold, and curves.
+
+The command reads each file, evaluates each system (`_evaluated`), compares several (`_comparison`),
+and hands the contents of the page to `run.write_page`: results by name, the systems first::
+
+    [{"old": tree, "new": tree, "2 systems": comparison}, {"": check}, {"old, probe 17": row}]
+
+A file may also be the saved results of a command, which the page shows as they are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,48 +98,32 @@ def report_command(
     from bioeval.showing.numbers import written
     from bioeval.showing.rows import with_asked_thresholds
 
-    # What the options need: another option, or scores.
     further = {name: options.pop(name, None) for name in _FURTHER}
     saved = [
         x for x in data if Path(x).suffix.lower() == ".nc" or (Path(x) / "results.nc").is_file()
     ]
-    needing_scores = list(filter(further.get, _OF_SCORES))
     if len(names) > len(data):
         raise click.UsageError(f"{counted(len(names), 'names')} for {counted(len(data), 'files')}")
-    if threshold is None and further["promise"]:
-        raise DataError("--promise needs the threshold that it is about: --threshold T")
-    if threshold is not None and further["assure"] is not None:
-        raise click.UsageError("--assure chooses a threshold: leave it out, or --threshold")
-    # The worst pairs of saved results may have images.
-    if (images or images_root) and not saved and not any(map(further.get, _WITH_IMAGES)):
-        raise click.UsageError("--images needs --worst N or --explain")
-    if saved and needing_scores:
-        text = f"`{needing_scores[0]}` needs scores; {saved[0]} holds results"
-        raise click.UsageError(in_options(text))
-    if images_root is not None and not Path(images_root).is_dir():
-        raise DataError(
-            f"{images_root}: no such folder; --images-root expects the folder of the images"
-        )
+    _check_threshold(threshold, further)
+    _check_needs(saved, further, images, images_root)
 
     # All files are read before anything is counted.
     stems = [Path(file).stem for file in data]
-    distinct = [y if stems.count(y) == 1 else x for x, y in zip(data, stems, strict=True)]
-    systems: dict[str, tuple[Scores, Scores]] = {}
+    defaults = [y if stems.count(y) == 1 else x for x, y in zip(data, stems, strict=True)]
+    systems: dict[str, tuple[Scores, Scores]] = {}  # as they were read, and in use
     contents: list[Any] = []  # of the page, besides the evaluated systems
     for i, file in enumerate(data):
-        name = names[i] if i < len(names) else distinct[i]
+        is_named = i < len(names)
+        name = names[i] if is_named else defaults[i]
         if file in saved:
             run.files.append(file)
             results = _saved_results(Path(file))
             # Without a name of the user, the results themselves name their system.
-            contents.append({name: results} if i < len(names) else results)
+            contents.append({name: results} if is_named else results)
             continue
         as_read, in_use = run.read_system(file, name=name)
-        if images and as_read.layout != "pairs":
-            columns = [*dict.fromkeys([*as_read.probe_meta, *as_read.gallery_meta])]
-            if images not in columns:
-                have = f"it has {', '.join(columns)}" if columns else "it has none"
-                raise DataError(f"{as_read.name}: no metadata column {images!r} of images; {have}")
+        if images:
+            _require_column(as_read, images)
         systems[str(as_read.name)] = as_read, in_use
 
     evaluated: dict[str, Any] = {}
@@ -143,6 +136,7 @@ def report_command(
     if threshold is not None:
         run.refuse_outside(with_asked_thresholds(x, [threshold]) for x in evaluated.values())
     if len(systems) > 1:
+        # What a system does not share with the others is said beside its numbers.
         not_shared = differences({name: in_use for name, (_, in_use) in systems.items()})
         for name, text in not_shared.items():
             for node in evaluated[name].leaves:
@@ -150,11 +144,48 @@ def report_command(
         if not saved:
             evaluated |= _comparison(run, under_card, options)
     contents.insert(0, evaluated)
-    doubts = map(written, doubts_of_systems(PageResults.collected(contents).nodes))
-    run.remark(*(f"bioeval: warning: {line}" for line in doubts))
+
+    doubts = doubts_of_systems(PageResults.collected(contents).nodes)
+    run.remark(*(f"bioeval: warning: {written(doubt)}" for doubt in doubts))
     folder = Path(data[0]).parent if images_root is None else Path(images_root)
     of_images: dict[str, Any] = {"images": images, "image_folder": folder}
     run.write_page(contents, threshold=threshold, title=title, **of_images)
+
+
+def _check_threshold(threshold: float | None, further: Mapping[str, Any]) -> None:
+    """Check the options that need a threshold of the user, or none."""
+    if threshold is None and further["promise"]:
+        raise DataError("--promise needs the threshold that it is about: --threshold T")
+    if threshold is not None and further["assure"] is not None:
+        raise click.UsageError("--assure chooses a threshold: leave it out, or --threshold")
+
+
+def _check_needs(
+    saved: Sequence[str], further: Mapping[str, Any], images: str, images_root: str | None
+) -> None:
+    """Check that there are scores, and a part of the page with images, where options need them."""
+    # The worst pairs of saved results may have images.
+    shows_images = saved or any(further[name] for name in _WITH_IMAGES)
+    if (images or images_root) and not shows_images:
+        raise click.UsageError("--images needs --worst N or --explain")
+    needing_scores = [name for name in _OF_SCORES if further[name]]
+    if saved and needing_scores:
+        text = f"`{needing_scores[0]}` needs scores; {saved[0]} holds results"
+        raise click.UsageError(in_options(text))
+    if images_root is not None and not Path(images_root).is_dir():
+        raise DataError(
+            f"{images_root}: no such folder; --images-root expects the folder of the images"
+        )
+
+
+def _require_column(scores: Scores, images: str) -> None:
+    """Require a metadata column of image files; a list of pairs shows no images."""
+    if scores.layout == "pairs":
+        return
+    columns = [*dict.fromkeys([*scores.probe_meta, *scores.gallery_meta])]
+    if images not in columns:
+        have = f"it has {', '.join(columns)}" if columns else "it has none"
+        raise DataError(f"{scores.name}: no metadata column {images!r} of images; {have}")
 
 
 def _saved_results(path: Path) -> xr.DataTree:
@@ -184,12 +215,12 @@ def _evaluated(
     options: Mapping[str, Any],
     further: Mapping[str, Any],
 ) -> tuple[xr.DataTree, Scores, list[dict[str, Any]]]:
-    """Return the results of a system for a page, its scores under the card, and rows and checks.
+    """Return the results of a system for a page, its scores under the card, and checks and rows.
 
     `scores` are those of its claims; `options` are of the evaluation, `further` of what the page
-    has besides.
+    has besides. The threshold of the page is that of the user, or else one that is chosen on these
+    scores, with an assurance if one was asked for.
     """
-    import numpy as np
     import xarray as xr
 
     from bioeval.evaluation import evaluate
@@ -215,49 +246,48 @@ def _evaluated(
 
     tree = evaluated([] if threshold is None else [threshold])
     under_card = scores if scores.layout == "top-k" else compared(scores, card)
-    opens = None  # the threshold of the page
+    opens = None  # the threshold of the page; None without verification
     if threshold is not None or "verification" in tree.children:
         opens = PageThreshold.from_results(tree, threshold)
-    added: dict[str, Any] = {}
+
+    # Studies, which become nodes of the tree.
+    studies: dict[str, Any] = {}
     if threshold is not None and further["promise"]:
         from bioeval.studies.assurance import check_promise
 
         run.stages("checking the promise")
         settings = {name: run.settings[name] for name in ("confidence", "unit")}
-        added["promise"] = check_promise(under_card, threshold, further["promise"], **settings)
-        fail_if_refuted(run, added["promise"])
+        studies["promise"] = check_promise(under_card, threshold, further["promise"], **settings)
+        fail_if_refuted(run, studies["promise"])
     elif threshold is None and opens is not None and further["folds"] > 1:
-        from bioeval.studies.threshold_study import study_threshold
-
         run.stages("trying the threshold on other people")
-        folds = None if scores.layout == "pairs" else further["folds"]
-        of_study = {"folds": folds, "assure": further["assure"], "random_state": seed}
-        try:
-            study = added["threshold_study"] = study_threshold(under_card, opens.rule, **of_study)
-        except BioevalError:
-            # The page says that the rates of new people were not estimated.
-            if further["assure"] is not None:
-                raise
-        else:
-            found = study.to_dataset()
-            if "assured_threshold" in found and np.isfinite(found["assured_threshold"]):
+        study = _threshold_study(under_card, opens.rule, further, seed)
+        if study is not None:
+            studies["threshold_study"] = study
+            assured = study.to_dataset().get("assured_threshold")
+            if assured is not None and math.isfinite(assured):
                 # The assured threshold is the answer of the page: its rates are counted, too. The
                 # further results are at the number that is printed, which decides alike.
-                tree = evaluated([float(found["assured_threshold"])])
-                exact = threshold_of(found, "assured_threshold")
+                tree = evaluated([float(assured)])
+                exact = threshold_of(study.to_dataset(), "assured_threshold")
                 opens = PageThreshold(exact, written(exact))
     rule = None if opens is None else opens.rule
     if further["worst"] is not None:
         from bioeval.studies.worst_pairs import worst_pairs
 
         run.stages("listing the worst pairs")
-        added["worst_pairs"] = worst_pairs(under_card, further["worst"])
+        studies["worst_pairs"] = worst_pairs(under_card, further["worst"])
     if further["zoo"]:
         from bioeval.studies.zoo import zoo
 
         run.stages("evaluating each subject")
-        added["zoo"] = zoo(under_card, threshold=rule or "eer", random_state=seed)
+        studies["zoo"] = zoo(under_card, threshold=rule or "eer", random_state=seed)
+    nodes = {
+        name: study if isinstance(study, xr.DataTree) else xr.DataTree(study)
+        for name, study in studies.items()
+    }
 
+    # Checks and explained rows, which stand by themselves.
     rows: list[dict[str, Any]] = []
     if further["check"]:
         from bioeval.studies.check import check_data
@@ -272,8 +302,26 @@ def _evaluated(
         run.stages(f"explaining {probe}")
         row = explain(scores, probe, threshold=rule, protocol=protocol)
         rows.append({f"{scores.name}, probe {probe}": row})
-    nodes = {k: x if isinstance(x, xr.DataTree) else xr.DataTree(x) for k, x in added.items()}
     return tree.assign(nodes), under_card, rows
+
+
+def _threshold_study(
+    scores: Scores, rule: Any, further: Mapping[str, Any], seed: int
+) -> xr.DataTree | None:
+    """Return the rates of new people at the threshold of a rule, or None if they have none.
+
+    The page then says that they were not estimated. An assurance that was asked for is an error.
+    """
+    from bioeval.studies.threshold_study import study_threshold
+
+    assure = further["assure"]
+    folds = None if scores.layout == "pairs" else further["folds"]
+    try:
+        return study_threshold(scores, rule, folds=folds, assure=assure, random_state=seed)
+    except BioevalError:
+        if assure is not None:
+            raise
+        return None
 
 
 def _comparison(
