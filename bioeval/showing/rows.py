@@ -63,7 +63,7 @@ from bioeval.showing.text import (
     say,
     template_of,
 )
-from bioeval.stats.aggregate import each_gallery
+from bioeval.stats.galleries import each_gallery
 
 #: Results that are records: their dimension, and the variables that each record has.
 RECORDS = {

@@ -1,4 +1,13 @@
-"""Statistics of results over some of their dimensions: partitions, folds, galleries."""
+"""Statistics of results over some of their dimensions: partitions, folds, galleries.
+
+:func:`aggregate` puts a dimension ``statistic`` in the place of these dimensions. A rate of 0.1,
+0.2 and 0.6 over three folds, with 10, 10 and 20 attempts, becomes::
+
+    mean 0.3, sd 0.265, ..., pooled (1 + 2 + 12) / 40 = 0.375, number 3
+
+and, with an interval, limits of the mean. :func:`nadeau_bengio` is that interval for a list of
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +29,15 @@ from bioeval.base.arguments import (
 )
 from bioeval.base.errors import (
     DataError,
-    Message,
     backquoted,
     enumerated,
-    message_attrs,
-    messages_of,
     received,
     short_name,
 )
 from bioeval.results.attributes import tree_of
-from bioeval.results.dataset import MEAN, VariableParts, indexed, unchecked
+from bioeval.results.dataset import VariableParts, indexed, unchecked
 from bioeval.results.variables import (
     COORDINATES,
-    GALLERY,
     SUPPORTED,
     TASKS,
     VARIABLES,
@@ -155,13 +160,17 @@ def _aggregated_tree(
         datasets["" if path == "." else path] = node.to_dataset(inherit=False)
     _require_dims([*datasets.values()], over)
     for path, dataset in datasets.items():
-        if {*over} <= {*dataset.dims}:
+        if _has_all(dataset, over):
             datasets[path] = _Aggregation(dataset, over, levels, interval).dataset()
     return tree_of(datasets)
 
 
+def _has_all(dataset: xr.Dataset, dims: Sequence[str]) -> bool:
+    return all(dim in dataset.dims for dim in dims)
+
+
 def _require_dims(datasets: Sequence[xr.Dataset], over: Sequence[str]) -> None:
-    if over and any({*over} <= {*dataset.dims} for dataset in datasets):
+    if over and any(_has_all(dataset, over) for dataset in datasets):
         return
     dimensions = dict.fromkeys(str(dim) for dataset in datasets for dim in dataset.dims)
     names = [f"`{short_name(dim)}`" for dim in over]
@@ -173,21 +182,20 @@ def _require_dims(datasets: Sequence[xr.Dataset], over: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class _Aggregation:
-    """The statistics of a dataset; without `interval`, the interval of its attributes is used."""
+    """The statistics of one dataset over the dimensions `over`; :meth:`dataset` returns them.
+
+    Methods work on arrays (values, ...): the dimensions `over` are joined to one axis in front
+    (:meth:`_joined`), and statistics, without it, have the kept dimensions, in the order that they
+    have in the variable. NumPy computes them, since xarray imports dask to do so.
+    """
 
     results: xr.Dataset
     over: tuple[str, ...]
-    levels: np.ndarray
-    interval: IntervalMethod | None
+    levels: np.ndarray  # of the quantiles
+    interval: IntervalMethod | None  # None: the one that the attributes of `results` name, if any
 
     def dataset(self) -> xr.Dataset:
-        attrs = self.results.attrs
-        interval = self.interval
-        method = attrs.get("interval_method")
-        # Selected variables, or a part of the data, may lack the sizes that the interval needs.
-        is_possible = method != "nadeau-bengio" or self._has_sizes_of_parts()
-        if interval is None and method in REPEATED_INTERVALS and is_possible:
-            interval = IntervalMethod(method, float(attrs["confidence"]))
+        interval = self._interval()
         labels = ["mean", "sd", "se", "median", *(f"q{level:g}" for level in self.levels)]
         labels += ["pooled", "number"]
         if self._has_repeats():
@@ -196,77 +204,105 @@ class _Aggregation:
         limits: dict[Hashable, VariableParts] = {}
         for key, array in self.results.data_vars.items():
             name = str(key)
-            is_limit = _ends_as_limit(name) and _without_end(name) in self.results
-            if not {*self.over} & {*array.dims}:
+            if not self._varies(array):
                 variables[name] = array.variable
-            elif array.dtype.kind not in "biuf" or is_limit:
                 continue
-            elif name.endswith(SUPPORTED):
+            # A mean of the limits of folds is no limit of anything, and texts have no mean.
+            is_limit = _ends_as_limit(name) and _without_end(name) in self.results
+            if is_limit or array.dtype.kind not in "biuf":
+                continue
+            if name.endswith(SUPPORTED):
                 if name.removesuffix(SUPPORTED) in self.results:
                     variables[name] = self._support_of_average(array)
-            else:
-                statistics = self._statistics(name, array)
-                undefined = np.full(statistics["number"].shape, np.nan)
-                in_order = [
-                    np.broadcast_to(statistics.get(x, undefined), undefined.shape) for x in labels
-                ]
-                dims = "statistic", *self._inner(array)
-                variables[name] = dims, np.stack(in_order), array.attrs
-                has_limits = array.attrs.get("units", "") in _UNITS_WITH_LIMITS
-                if interval is not None and has_limits and not _ends_as_limit(name):
-                    limits |= self._limits(name, array, statistics, interval)
-        attrs = {k: x for k, x in attrs.items() if k not in _INTERVAL_ATTRS}
+                continue
+            statistics = self._statistics(name, array)
+            # Statistics that this variable does not have are NaN.
+            table = np.full((len(labels), *statistics["number"].shape), np.nan)
+            for row, label in enumerate(labels):
+                if label in statistics:
+                    table[row] = statistics[label]
+            variables[name] = ("statistic", *self._kept(array)), table, array.attrs
+            has_limits = array.attrs.get("units", "") in _UNITS_WITH_LIMITS
+            if interval is not None and has_limits and not _ends_as_limit(name):
+                limits |= self._limits(name, array, statistics, interval)
+
+        _, statistic = indexed("statistic", labels, COORDINATES["statistic"].attrs)
+        coordinates: dict[Hashable, Any] = {"statistic": statistic}
+        for key, coordinate in self.results.coords.items():
+            if not self._varies(coordinate):
+                coordinates[key] = coordinate.variable
+        averaged = unchecked(variables | limits).variables
+        return xr.Dataset(averaged, coordinates, self._attrs(interval))
+
+    def _interval(self) -> IntervalMethod | None:
+        """Return the interval asked for, or else the one that the attributes name."""
+        if self.interval is not None:
+            return self.interval
+        attrs = self.results.attrs
+        method = attrs.get("interval_method")
+        if method not in REPEATED_INTERVALS:
+            return None
+        # Selected variables, or a part of the data, may lack the sizes that the interval needs.
+        if method == "nadeau-bengio" and not self._has_sizes_of_parts():
+            return None
+        return IntervalMethod(method, float(attrs["confidence"]))
+
+    def _attrs(self, interval: IntervalMethod | None) -> dict[str, Any]:
+        attrs = {k: x for k, x in self.results.attrs.items() if k not in _INTERVAL_ATTRS}
         attrs["aggregated_over"] = " ".join(self.over)
         if "partition" in self.over:
             attrs["partitions"] = self.results.sizes["partition"]
         if interval is not None:
             attrs |= attrs_of_interval(interval)
-        averaged = unchecked(variables | limits).variables
-        _, statistic = indexed("statistic", labels, COORDINATES["statistic"].attrs)
-        coordinates: dict[Hashable, Any] = {"statistic": statistic}
-        for key, coordinate in self.results.coords.items():
-            if not {*self.over} & {*coordinate.dims}:
-                coordinates[key] = coordinate.variable
-        return xr.Dataset(averaged, coordinates, attrs)
+        return attrs
 
-    def _statistics(self, name: str, array: xr.DataArray) -> dict[str, np.ndarray]:
-        statistics = _statistics(self._in_front(array.dims, array.values), self.levels)
-        statistics["pooled"] = np.asarray(self._pooled(name))
-        if self._has_repeats() and {"repeat", "fold"} <= {*array.dims}:
-            within_repeat = [dim for dim in self.over if dim != "repeat" and dim in array.dims]
-            means = array.mean(within_repeat).transpose("repeat", *self._inner(array)).values
-            of_repeats = _statistics(means, np.empty(0))
-            statistics["repeats_mean"] = of_repeats["mean"]
-            statistics["repeats_sd"] = of_repeats["sd"]
-        return statistics
+    # The dimensions and the values of a variable.
 
-    def _inner(self, array: xr.DataArray) -> list[str]:
+    def _varies(self, array: xr.DataArray) -> bool:
+        """Whether the variable has a dimension that is aggregated."""
+        return any(dim in self.over for dim in array.dims)
+
+    def _kept(self, array: xr.DataArray) -> list[str]:
+        """Return the dimensions that a statistic of the variable has."""
         return [str(dim) for dim in array.dims if dim not in self.over]
+
+    def _joined(self, array: xr.DataArray | xr.Variable) -> np.ndarray:
+        """Return the values of a variable, float64 (values, *kept dimensions)."""
+        joined = [dim for dim in self.over if dim in array.dims]
+        kept = [dim for dim in array.dims if dim not in self.over]
+        axes = [array.dims.index(dim) for dim in (*joined, *kept)]
+        values = array.values.transpose(axes).astype(np.float64, copy=False)
+        return values.reshape(-1, *values.shape[len(joined) :])
+
+    def _joined_like(
+        self, dims: Sequence[Hashable], values: np.ndarray, like: xr.DataArray
+    ) -> np.ndarray:
+        """Return the same of `values`, repeated over the dimensions of `like` that they lack."""
+        variable = xr.Variable(dims, values.astype(np.float64, copy=False))
+        return self._joined(variable.set_dims(dict(like.sizes)))
 
     def _has_sizes_of_parts(self) -> bool:
         return "subjects" in self.results and "part" in self.results["subjects"].dims
 
     def _has_repeats(self) -> bool:
-        sizes = self.results.sizes
-        return {"repeat", "fold"} <= {*self.over} and min(sizes["repeat"], sizes["fold"]) > 1
+        """Whether there are statistics over the means of several repeats, of several folds each."""
+        if "repeat" not in self.over or "fold" not in self.over:
+            return False
+        return self.results.sizes["repeat"] > 1 and self.results.sizes["fold"] > 1
 
-    def _in_front(
-        self, dims: Sequence[Hashable], values: np.ndarray, like: xr.DataArray | None = None
-    ) -> np.ndarray:
-        """Return values in float64, with the aggregated dimensions joined in front.
+    # Statistics.
 
-        The other dimensions follow, in the order of `dims`. With `like`, values are repeated over
-        the dimensions of this variable, in its order. NumPy does it, since xarray imports dask to
-        sum.
-        """
-        sizes = dict(zip(dims, values.shape, strict=True)) if like is None else like.sizes
-        inner = [dim for dim in sizes if dim not in self.over]
-        all_dims = [*(dim for dim in self.over if dim in sizes), *inner]
-        own = [dim for dim in all_dims if dim in dims]
-        values = values.transpose([*map(dims.index, own)]).astype(np.float64, copy=False)
-        values = values.reshape([sizes[dim] if dim in own else 1 for dim in all_dims])
-        values = np.broadcast_to(values, [sizes[dim] for dim in all_dims])
-        return values.reshape(-1, *(sizes[dim] for dim in inner))
+    def _statistics(self, name: str, array: xr.DataArray) -> dict[str, np.ndarray]:
+        """Return the statistics of a variable by their labels, each with the kept dimensions."""
+        statistics = _statistics_of_values(self._joined(array), self.levels)
+        statistics["pooled"] = np.asarray(self._pooled(name))
+        if self._has_repeats() and "repeat" in array.dims and "fold" in array.dims:
+            within_repeat = [dim for dim in self.over if dim != "repeat" and dim in array.dims]
+            means = array.mean(within_repeat).transpose("repeat", *self._kept(array)).values
+            of_repeats = _statistics_of_values(means, np.empty(0))
+            statistics["repeats_mean"] = of_repeats["mean"]
+            statistics["repeats_sd"] = of_repeats["sd"]
+        return statistics
 
     def _pooled(self, name: str) -> np.ndarray | float:
         """Return the sum of counts over the sum of attempts, or a function of two such rates.
@@ -276,37 +312,51 @@ class _Aggregation:
         about = self._described(name)
         if about is None:
             return np.nan
+        # A function of FAR and FRR at a threshold that all parts share, such as a cost. (With a
+        # threshold of its own, each part has FAR and FRR at another one.)
         if about.of_rates is not None and not about.threshold:
-            if not {"far", "frr"} <= {*self.results}:
+            if "far" not in self.results or "frr" not in self.results:
                 return np.nan
-            return about.of_rates(*(np.asarray(self._pooled(rate)) for rate in ("far", "frr")))
-        if about.quotient is None or not {*about.quotient[1]} <= {*self.results}:
+            far, frr = np.asarray(self._pooled("far")), np.asarray(self._pooled("frr"))
+            return about.of_rates(far, frr)
+        if about.quotient is None:
             return np.nan
+        _, attempt_names = about.quotient
+        if any(attempt_name not in self.results for attempt_name in attempt_names):
+            return np.nan
+        # The count of a part is its rate times its attempts; a part without a rate is left out.
         rate = self.results[name]
-        rates = self._in_front(rate.dims, rate.values)
+        rates = self._joined(rate)
         attempts = np.where(np.isnan(rates), np.nan, 0.0)
-        for class_ in about.quotient[1]:
-            number = self.results[class_]
-            attempts = attempts + self._in_front(number.dims, number.values, like=rate)
+        for attempt_name in attempt_names:
+            number = self.results[attempt_name]
+            attempts = attempts + self._joined_like(number.dims, number.values, rate)
         with np.errstate(invalid="ignore"):
             return np.nansum(rates * attempts, axis=0) / np.nansum(attempts, axis=0)
 
     def _support_of_average(self, support: xr.DataArray) -> VariableParts:
-        inner = self._inner(support)
+        """Return the support of a mean: the least of those parts whose number is in the mean.
+
+        The support of ``x`` may lack dimensions of ``x``. A part is in the mean if any number of
+        ``x`` over these is defined.
+        """
         number = self.results[str(support.name).removesuffix(SUPPORTED)]
-        further = tuple(i for i, dim in enumerate(number.dims) if dim not in support.dims)
-        is_defined = (~np.isnan(number.values)).any(axis=further)  # xarray would load dask
+        further_axes = tuple(i for i, dim in enumerate(number.dims) if dim not in support.dims)
+        is_defined = (~np.isnan(number.values)).any(axis=further_axes)
         dims = [dim for dim in number.dims if dim in support.dims]
-        is_averaged = self._in_front(dims, is_defined, like=support) == 1
-        values = np.where(is_averaged, self._in_front(support.dims, support.values), np.nan)
-        return inner, np.fmin.reduce(values), support.attrs
+        is_averaged = self._joined_like(dims, is_defined, support) == 1  # 0 and 1 as float64
+        values = np.where(is_averaged, self._joined(support), np.nan)
+        return self._kept(support), np.fmin.reduce(values), support.attrs
 
     def _described(self, name: str) -> Variable | None:
+        """Return the description of a variable in its task, or in any task; None without one."""
         task = str(self.results.attrs.get("result_type", "")).replace("-", "_")
         try:
             return described(TASKS.get(task, VARIABLES), name)
         except KeyError:
             return VARIABLES.get(name)
+
+    # Limits of the mean.
 
     def _limits(
         self,
@@ -315,39 +365,54 @@ class _Aggregation:
         statistics: dict[str, np.ndarray],
         interval: IntervalMethod,
     ) -> dict[Hashable, VariableParts]:
-        inner = self._inner(array)
-        values = self._in_front(array.dims, array.values)
-        number = statistics["number"]
+        """Return the variables ``<name>_low`` and ``<name>_high``."""
+        values = self._joined(array)
         if interval.method == "quantile":
             levels = np.array([1 - interval.confidence, 1 + interval.confidence]) / 2
             low, high = quantiles(np.moveaxis(values, 0, -1), levels)
         else:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                ratio = self._test_to_train(inner)
-                half = _half_width(number, statistics["sd"], ratio, interval.confidence)
-            smallest = np.fmin.reduce(values)
-            largest = np.fmax.reduce(values)
-            # Equal values, up to rounding, have no spread to estimate a width from.
-            has_no_spread = largest - smallest <= 1e-12 * np.maximum(abs(largest), abs(smallest))
-            half = np.where(has_no_spread, np.nan, half)
-            low = statistics["mean"] - half
-            high = statistics["mean"] + half
-        about = self._described(name)
-        lower_bound, upper_bound = -np.inf, np.inf
-        # A difference of rates has the name of a rate, and not its bounds; nor is it a result.
-        if about is not None and "result_type" in self.results.attrs:
-            smallest_bound, largest_bound = about.bounds
-            if not ((values < smallest_bound) | (values > largest_bound)).any():
-                lower_bound, upper_bound = smallest_bound, largest_bound
-        low = np.where(number > 1, np.maximum(low, lower_bound), np.nan)
-        high = np.where(number > 1, np.minimum(high, upper_bound), np.nan)
+            half = self._half_widths(array, values, statistics, interval.confidence)
+            low, high = statistics["mean"] - half, statistics["mean"] + half
+        smallest, largest = self._bounds(name, values)
+        has_limits = statistics["number"] > 1
+        low = np.where(has_limits, np.maximum(low, smallest), np.nan)
+        high = np.where(has_limits, np.minimum(high, largest), np.nan)
         described_ends = limits_of(name, array.attrs.get("units", "")).items()
         return {
-            end: (inner, limit, description.attrs)
+            end: (self._kept(array), limit, description.attrs)
             for (end, description), limit in zip(described_ends, (low, high), strict=True)
         }
 
-    def _test_to_train(self, inner: Sequence[str]) -> np.ndarray | float:
+    def _half_widths(
+        self,
+        array: xr.DataArray,
+        values: np.ndarray,
+        statistics: dict[str, np.ndarray],
+        confidence: float,
+    ) -> np.ndarray:
+        """Return half of the intervals of Nadeau and Bengio, NaN where all values are equal."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = self._test_to_train(self._kept(array))
+            half = _half_width(statistics["number"], statistics["sd"], ratio, confidence)
+        # Equal values, up to rounding, have no spread to estimate a width from.
+        smallest, largest = np.fmin.reduce(values), np.fmax.reduce(values)
+        has_no_spread = largest - smallest <= 1e-12 * np.maximum(abs(largest), abs(smallest))
+        return np.where(has_no_spread, np.nan, half)
+
+    def _bounds(self, name: str, values: np.ndarray) -> tuple[float, float]:
+        """Return the smallest and the largest number that a limit of the variable can be."""
+        unbounded = -np.inf, np.inf
+        about = self._described(name)
+        # A difference of rates has the name of a rate, and not its bounds; nor is it a result.
+        if about is None or "result_type" not in self.results.attrs:
+            return unbounded
+        smallest, largest = about.bounds
+        if ((values < smallest) | (values > largest)).any():
+            return unbounded
+        return smallest, largest
+
+    def _test_to_train(self, kept: Sequence[str]) -> np.ndarray:
+        """Return test over training size, which broadcasts to the kept dimensions of a variable."""
         if not self._has_sizes_of_parts():
             raise DataError(
                 'interval "nadeau-bengio" needs the sizes of parts, variable `subjects` over '
@@ -358,9 +423,9 @@ class _Aggregation:
         labels = self.results["part"].values.tolist()
         test, train = (sizes.isel(part=labels.index(part)) for part in ("test", "train"))
         ratio = test / train
-        # The dimensions of the ratio take the places that they have in the variable.
-        shape = [ratio.sizes.get(dim, 1) for dim in inner]
-        ratio = ratio.transpose(*[dim for dim in inner if dim in ratio.dims])
+        ratio = ratio.transpose(*[dim for dim in kept if dim in ratio.dims])
+        # A length of 1 for each dimension of the variable that the sizes of parts do not have.
+        shape = [ratio.sizes.get(dim, 1) for dim in kept]
         return np.where(np.isfinite(ratio.values), ratio.values, np.nan).reshape(shape)
 
 
@@ -372,7 +437,8 @@ def _ends_as_limit(name: str) -> bool:
     return _without_end(name) != name
 
 
-def _statistics(values: np.ndarray, levels: np.ndarray) -> dict[str, np.ndarray]:
+def _statistics_of_values(values: np.ndarray, levels: np.ndarray) -> dict[str, np.ndarray]:
+    """Return statistics over the first axis of those `values` that are not NaN, by their labels."""
     is_defined = ~np.isnan(values)
     number = is_defined.sum(axis=0).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -381,9 +447,10 @@ def _statistics(values: np.ndarray, levels: np.ndarray) -> dict[str, np.ndarray]
         sd = np.sqrt(squares.sum(axis=0) / np.where(number > 1, number - 1, np.nan))
         se = sd / np.sqrt(number)
     median, *at_levels = quantiles(np.moveaxis(values, 0, -1), np.append(0.5, levels))
-    statistics = {"mean": mean, "sd": sd, "se": se, "median": median}
-    statistics |= {f"q{level:g}": x for level, x in zip(levels, at_levels, strict=True)}
-    return statistics | {"number": number}
+    statistics = {"mean": mean, "sd": sd, "se": se, "median": median, "number": number}
+    for level, quantile in zip(levels, at_levels, strict=True):
+        statistics[f"q{level:g}"] = quantile
+    return statistics
 
 
 def attrs_of_interval(interval: IntervalMethod) -> dict[str, str | float]:
@@ -482,63 +549,3 @@ def _half_width(folds: Any, sd: Any, ratio: Any, confidence: float) -> Any:
     """Return half of the intervals of Nadeau and Bengio; `ratio` is test over training size."""
     quantile = scipy.special.stdtrit(folds - 1, 0.5 + confidence / 2)
     return quantile * sd * (1 / folds + ratio) ** 0.5
-
-
-# ------------------------------------------------------------------------------ several galleries
-
-#: Rates that are averaged, where the results have them.
-_MEANS = ("eer", "auc", "frr_at_far", "dir_at_far", "cms", "recognition_rate", "cmc", "mean_ap")
-
-#: Attempts, which are added up; they do not weight any mean.
-_SUMS = ("genuine_attempts", "impostor_attempts", "attempts", "skipped", "queries")
-
-
-def each_gallery(results: xr.Dataset) -> dict[str, xr.Dataset]:
-    """Return the results of each gallery by its name, and their mean as a further gallery."""
-    names = results["gallery"].values.tolist()
-    sizes = [name for name in GALLERY if name in results]
-    by_name = {}
-    for place, name in enumerate(names):
-        of_gallery = results.isel(gallery=place, drop=True)
-        if "rank" in of_gallery.dims:  # a smaller gallery has fewer ranks
-            of_gallery = of_gallery.dropna("rank", how="all")
-        messages = []
-        for message in messages_of(results.attrs):
-            if name in message.about or {*names}.isdisjoint(message.about):
-                messages.append(_without_galleries(message, names))
-        attrs = {**results.attrs, **message_attrs(messages)}
-        attrs |= {size: int(of_gallery[size]) for size in sizes}
-        by_name[name] = of_gallery.drop_vars(sizes).assign_attrs(attrs)
-    by_name[MEAN] = mean_of_galleries(results)
-    return by_name
-
-
-def _without_galleries(message: Message, names: list[str]) -> Message:
-    about = [name for name in message.about if name not in names]
-    return Message(message.code, about, **message.arguments)
-
-
-def mean_of_galleries(results: xr.Dataset) -> xr.Dataset:
-    """Return the mean of the rates over several galleries, and the sums of their attempts.
-
-    Each gallery keeps its own threshold at each FAR, and all galleries have the same weight:
-    attempts are never pooled. IJB-C's figures are such means, over its galleries G1 and G2. Ranks
-    that not all galleries have are left out, and so are curves over thresholds.
-
-    Definition: Maze and others, IARPA Janus Benchmark - C (ICB 2018), 1:N identification;
-    ``docs/definitions.md``, "Several galleries".
-    """
-    rates = results[[name for name in _MEANS if name in results]]
-    statistics = aggregate(rates, "gallery")
-    in_all = statistics.sel(statistic="number", drop=True) == results.sizes["gallery"]
-    means = statistics.sel(statistic="mean", drop=True).where(in_all)
-    if "rank" in means.dims:
-        means = means.dropna("rank", how="all")
-    counts = results[[name for name in _SUMS if name in results]].sum("gallery", keep_attrs=True)
-    means = means.assign(counts.drop_vars(counts.coords).astype("int64"))
-    names = results["gallery"].values.tolist()
-    messages = [Message("mean-over-galleries", galleries=names)]
-    messages += [_without_galleries(message, names) for message in messages_of(results.attrs)]
-    sums = {name: int(results[name].sum()) for name in ("gallery_templates", "gallery_subjects")}
-    means.attrs = {**results.attrs, **sums, **message_attrs(messages)}
-    return means
