@@ -1,4 +1,13 @@
-"""``bioeval run``: evaluate a file."""
+"""``bioeval run``: evaluate a file.
+
+The command reads the scores, changes the protocol card by options, evaluates the scores under the
+card, and adds failures, worst pairs, findings on the data, and queries where options ask for them.
+
+Options of `_CARD_OPTIONS` change the card before it is used (`_resolved`): ``--folds 5 --target
+far=0.001`` makes the card course-kfold with ``partition.folds = 5`` and the decision
+``Decision(rule="far", far=0.001)``. A gallery that is drawn once, without training, is no
+experiment, and divides the scores (`_with_gallery`).
+"""
 
 from __future__ import annotations
 
@@ -177,38 +186,38 @@ def run_command(
     from bioeval.showing.rows import with_asked_thresholds
     from bioeval.tasks.card_scores import compared, galleries_of, resolve_card
 
+    # Options that go together.
     options["auc"] = not no_auc
     if "min_dcf" in options and no_auc:
         raise click.UsageError("--min-dcf needs every impostor score; leave out --no-auc")
     if run.page is not None:  # all tasks share their thresholds there
         options["extra_thresholds"] = ()
     card_options = _take_card_options(run, options)
+    failures = {name: options.pop(name, 0.0) for name in ("fta", "fte")}
+    thresholds = options.get("thresholds")
+
+    # The scores and the card.
     as_read, scores = run.read_system(data, second)
     divided = _with_gallery(protocol, scores, card_options)
     if divided is not scores:
         scores = as_read = divided
     card = _resolved(protocol, scores, card_options)
     resolved = resolve_card(scores, card)
-    is_quick = has_quick_limits(scores) and not resolved.has_folds
-    method = interval or ("people" if is_quick else "none")
 
-    thresholds = options.get("thresholds")
-    failures = {name: options.pop(name, 0.0) for name in ("fta", "fte")}
-    searched = resolved.open_set
-    has_curves = not (
-        resolved.has_folds
-        or {"reid", "gom"} & resolved.tasks.keys()
-        or (searched is not None and searched.gallery != "all")
-    )
-    if thresholds is not None and has_curves and galleries_of(scores, resolved) is None:
+    # The evaluation.
+    if thresholds is not None and _has_curves(resolved) and galleries_of(scores, resolved) is None:
         # Rows besides those of the curves, which plots draw.
         options["extra_thresholds"] = check_thresholds(options.pop("thresholds"))
+    is_quick = has_quick_limits(scores) and not resolved.has_folds
+    method = interval or ("people" if is_quick else "none")
     limits = run.interval(None if method == "none" else method)
     tree = evaluate(scores, card, interval=limits, **options)
     run.stages("checking the scores")
     if thresholds is not None:
         tree = with_asked_thresholds(tree, thresholds)
     run.require_rates(tree, scores, card, thresholds is not None)
+
+    # What is added to it.
     if any(failures.values()):
         tree = with_failures(tree, **failures)
     if worst is not None:
@@ -217,7 +226,6 @@ def run_command(
         run.stages("listing the worst pairs")
         listed = worst_pairs(compared(as_read, resolved), worst)
         tree = tree.assign(worst_pairs=xr.DataTree(listed))
-
     findings = _findings(as_read, protocol)
     lines = [*_lines_of(findings)]
     records: dict[str, list[dict[str, Any]]] = {}
@@ -235,46 +243,6 @@ def run_command(
         run.draw(tree, folder, plotted(kept))
 
     run.finish(tree, records=records, lines=lines, draw=draw)
-
-
-def _lines_of(findings: list[Finding]) -> Iterator[str]:
-    for finding in findings:
-        if finding.check == "sentinels":
-            yield f"Scores: {finding.message}"
-        if finding.check == "labels" and finding.severity == "warning":
-            yield f"Labels: {finding.message} ({finding.where})"
-    # The tables show what the people do not support.
-    named = [x.check for x in findings if x.check not in ("people", "sentinels")]
-    if named:
-        yield f"bioeval check explains findings on labels and metadata: {', '.join(named)}"
-
-
-def _queries(reid: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
-    """Return the values of queries by rising average precision; undefined precision comes last."""
-    import pandas as pd
-
-    from bioeval.showing.data import rows_of
-
-    columns: dict[Any, Any] = {"query": reid["probe"].values, "label": scores.probe_labels}
-    columns |= scores.probe_meta
-    of_queries = {name: x.values for name, x in reid.data_vars.items() if x.dims == ("probe",)}
-    names = ("average_precision", "rank_k_average_precision")  # the latter of top-K lists
-    precision = next(name for name in names if name in reid)
-    return rows_of(
-        pd.DataFrame({**columns, **of_queries, **columns}).sort_values(precision, kind="stable")
-    )
-
-
-def _findings(scores: Scores, protocol: str) -> list[Finding]:
-    """Return the findings on labels and metadata, under the card without its options."""
-    from bioeval.studies.check import check_data, sampled_codes
-
-    if scores.layout == "top-k":
-        return []
-    checked = check_data(scores, protocol, read_scores=False)
-    findings = checked.with_severity("error", "warning", "note")
-    codes = sampled_codes(scores)
-    return findings if codes.severity == "ok" else [*findings, codes]
 
 
 #: The field of each option, and the sections of the card that may have it, in the order in which
@@ -347,18 +315,20 @@ def _resolved(protocol: str, scores: Scores, card_options: Mapping[str, Any]) ->
         return protocol
     from bioeval.protocol.loading import for_layout, mark_checked, of_claims
 
-    is_of_verification = False
-    of_claim_scores = protocol == "auto" and scores.claims
-    if protocol == "auto" and "folds" in card_options:
+    # The card whose values are replaced: without --protocol, that of folds or of an experiment if
+    # options say that there are some.
+    is_automatic = protocol == "auto"
+    has_folds = is_automatic and "folds" in card_options
+    if has_folds:
         protocol = "course-kfold"
-        searched = {"rank_unit", "single_gallery"} & {*card_options}
-        is_of_verification = "templates" in card_options and not searched
-    elif protocol == "auto" and {*_EXPERIMENT, *_SELECTION} & {*card_options}:
+    elif is_automatic and not card_options.keys().isdisjoint((*_EXPERIMENT, *_SELECTION)):
         protocol = "course-experiment"
     card = for_layout(scores.layout, protocol)
-    if is_of_verification:
+    is_searched = "rank_unit" in card_options or "single_gallery" in card_options
+    if has_folds and "templates" in card_options and not is_searched:
+        # --templates is of verification alone.
         card = replace(card, open_set=None, closed_set=None)
-    elif of_claim_scores:
+    elif is_automatic and scores.claims:
         card = of_claims(card)
     for name in _FIELDS:
         if name in card_options:
@@ -372,32 +342,21 @@ def _resolved(protocol: str, scores: Scores, card_options: Mapping[str, Any]) ->
 def _changed(card: Protocol, name: str, value: Any) -> Protocol:
     """Return the card with an option's value; raise UsageError where the option has no effect."""
     if name == "target":
-        from bioeval.counting.threshold_rules import Rule
-        from bioeval.protocol.card import Decision
-
-        rule = Rule.parse(value, "target")
-        if card.partition is None or card.partition.by == "gallery-folds":
-            raise click.UsageError(
-                f"--target {value} needs a part to choose a threshold on: --train 0.5, or "
-                "--protocol course-kfold. For the rates at thresholds of your own give "
-                f"--thresholds T,T; bioeval threshold FILE --target {value} chooses one on all "
-                "data and tries it on other people"
-            )
-        number = rule.values if rule.name == "cost" else next(iter(rule.values), None)
-        key = {"cost": "cost", "fixed": "value", "far": "far", "frr": "frr"}.get(rule.name)
-        numbers: dict[str, Any] = {key: number} if key else {}
-        return replace(card, decision=Decision(rule=rule.name, **numbers))
+        return _with_rule(card, value)
     if name == "unenrolled" and card.partition is not None:
+        # The number of the others, who are enrolled, would contradict it.
         card = replace(card, partition=replace(card.partition, enrolled=None))
-    if name == "single_gallery":
+    if name == "single_gallery":  # a flag
         value = "single"
     option_name = f"--{name.replace('_', '-')}"
+    # The sections in which the field has an effect.
     field, sections = _FIELDS[name]
     using: dict[str, Any] = {}
     for section_name in sections:
         section = getattr(card, section_name)
         if section is None or field in section.unused:
             continue
+        # The only field of [report] with an option is minDCF, a measure of verification.
         is_shown = section_name != "report" or card.verification is not None
         if is_shown and section.has_effect(field):
             using[section_name] = section
@@ -407,18 +366,95 @@ def _changed(card: Protocol, name: str, value: Any) -> Protocol:
             f"[{'], ['.join(sections)}], which this protocol does not use"
         )
     for section_name, section in using.items():
-        described = section.fields()
-        of_field = (value,) if described[field].many and isinstance(value, str) else value
-        changed: Any = replace(section, **{field: of_field})
-        for other_field, about in described.items():
-            if changed.has_effect(other_field) or changed[other_field] == about.default:
+        fields = section.fields()
+        is_one_of_many = fields[field].many and isinstance(value, str)
+        changed: Any = replace(section, **{field: (value,) if is_one_of_many else value})
+        # Fields that the new value leaves without effect may have only their defaults.
+        for other_field, described in fields.items():
+            if changed.has_effect(other_field) or changed[other_field] == described.default:
                 continue
             if name != "rank_unit":
                 raise click.UsageError(
                     f"{option_name} {value} does not go with {other_field} = "
                     f"{changed[other_field]} of protocol {card.name}"
                 )
-            # The rule of fusion of subjects.
-            changed = replace(changed, **{other_field: about.default})
+            # The rule of fusion, which candidate lists of templates do not have.
+            changed = replace(changed, **{other_field: described.default})
         card = replace(card, **{section_name: changed})
     return card
+
+
+#: The field of [decision] that has the number of a rule; other rules have no number.
+_NUMBER_OF_RULE = {"cost": "cost", "fixed": "value", "far": "far", "frr": "frr"}
+
+
+def _with_rule(card: Protocol, target: Any) -> Protocol:
+    """Return the card with the rule of ``--target``, such as far=0.001, and its number."""
+    from bioeval.counting.threshold_rules import Rule
+    from bioeval.protocol.card import Decision
+
+    rule = Rule.parse(target, "target")
+    if card.partition is None or card.partition.by == "gallery-folds":
+        raise click.UsageError(
+            f"--target {target} needs a part to choose a threshold on: --train 0.5, or "
+            "--protocol course-kfold. For the rates at thresholds of your own give "
+            f"--thresholds T,T; bioeval threshold FILE --target {target} chooses one on all "
+            "data and tries it on other people"
+        )
+    numbers: dict[str, Any] = {}
+    if rule.name in _NUMBER_OF_RULE:
+        is_triple = rule.name == "cost"  # prior, c_miss, c_fa
+        numbers[_NUMBER_OF_RULE[rule.name]] = rule.values if is_triple else rule.values[0]
+    return replace(card, decision=Decision(rule=rule.name, **numbers))
+
+
+def _has_curves(card: Protocol) -> bool:
+    """Whether the results of all tasks have curves over thresholds."""
+    if card.has_folds or card.reid is not None or card.gom is not None:
+        return False
+    return card.open_set is None or card.open_set.gallery == "all"
+
+
+def _findings(scores: Scores, protocol: str) -> list[Finding]:
+    """Return the findings on labels and metadata, under the card without its options."""
+    from bioeval.studies.check import check_data, sampled_codes
+
+    if scores.layout == "top-k":
+        return []
+    checked = check_data(scores, protocol, read_scores=False)
+    findings = checked.with_severity("error", "warning", "note")
+    codes = sampled_codes(scores)
+    return findings if codes.severity == "ok" else [*findings, codes]
+
+
+def _lines_of(findings: list[Finding]) -> Iterator[str]:
+    """Yield the lines below the table: what to know of the scores, and that there is more."""
+    for finding in findings:
+        if finding.check == "sentinels":
+            yield f"Scores: {finding.message}"
+        if finding.check == "labels" and finding.severity == "warning":
+            yield f"Labels: {finding.message} ({finding.where})"
+    # The tables show what the people do not support.
+    named = [x.check for x in findings if x.check not in ("people", "sentinels")]
+    if named:
+        yield f"bioeval check explains findings on labels and metadata: {', '.join(named)}"
+
+
+def _queries(reid: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
+    """Return the values of queries by rising average precision; undefined precision comes last."""
+    import pandas as pd
+
+    from bioeval.showing.data import rows_of
+
+    about: dict[Any, Any] = {"query": reid["probe"].values, "label": scores.probe_labels}
+    about |= scores.probe_meta
+    measures = {
+        name: measure.values
+        for name, measure in reid.data_vars.items()
+        if measure.dims == ("probe",) and name not in about
+    }
+    precision = "average_precision"
+    if precision not in reid:  # of top-K lists
+        precision = "rank_k_average_precision"
+    table = pd.DataFrame({**about, **measures})
+    return rows_of(table.sort_values(precision, kind="stable"))
