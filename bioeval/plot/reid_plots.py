@@ -1,4 +1,14 @@
-"""Re-identification and tracking: precision and recall, GOM, ranked lists, and HOTA."""
+"""Plots of closed-set identification, re-identification and tracking.
+
+By rank or gallery: :func:`cmc` and :func:`gallery_size`. Of re-identification:
+:func:`precision_recall`, :func:`gom` and :func:`ranked_lists`. Of tracking: :func:`hota`.
+
+All but :func:`ranked_lists` are curves, and have the same steps: the arrays of a result become a
+:class:`Curve` for each system; ``Curves(...)`` makes the axes; ``plot.draw()`` draws the curves of
+``plot.defined``, those that have a value anywhere; ``plot.end(...)`` writes title, labels and
+legend, and returns the plot. The decorator ``styled`` sets the sizes and colours in ``Style`` for
+the time of one plot.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +30,8 @@ from bioeval.showing.numbers import threshold_text
 from bioeval.showing.text import Term, say
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from bioeval.scores.matrix import Scores
 
 
@@ -54,21 +66,32 @@ def cmc(
     rate = "cmc" if of_queries else "cms"
     curves = numbered([Curve.from_variables(system, "rank", rate) for system in systems])
     plot = Curves("cmc", curves, ax, style)
+    # The rates at each rank, (ranks,), of all curves and their confidence limits.
+    rates_drawn: list[np.ndarray] = []
+    for curve in plot.defined:
+        rates_drawn += [rates for rates in (curve.y, curve.low, curve.high) if rates is not None]
     last_rank = max(int(curve.x[-1]) for curve in curves)
-    arrays = [x for c in plot.defined for x in (c.y, c.low, c.high) if x is not None]
-    last_rank = min(last_rank, max_rank or plot_axes.last_change(arrays, last_rank))
+    if max_rank is None:
+        last_rank = plot_axes.last_change(rates_drawn, last_rank)
+    else:
+        last_rank = min(last_rank, max_rank)
     for curve in plot.defined:
         is_drawn = (curve.x <= last_rank) & ~np.isnan(curve.y)
         plot.line(curve, curve.x[is_drawn], curve.y[is_drawn])
         plot.band(curve, is_drawn)
     plot_axes.rank_axis(plot.ax_, last_rank)
-    plot_axes.rate_axis(plot.ax_, min((float(x[0]) for x in arrays), default=0.0))
-    cms = plot.write(say("Cumulative match score, {cms}(k)"))
-    label = "Queries matched at rank k or better, CMC(k)" if of_queries else cms
-    return plot.end("CMC", "Rank k", label, caption=_conventions(systems))
+    # Rates grow with the rank: the smallest is at rank 1.
+    lowest = min((float(rates[0]) for rates in rates_drawn), default=0.0)
+    plot_axes.rate_axis(plot.ax_, lowest)
+    if of_queries:
+        y_label = "Queries matched at rank k or better, CMC(k)"
+    else:
+        y_label = plot.write(say("Cumulative match score, {cms}(k)"))
+    return plot.end("CMC", "Rank k", y_label, caption=_conventions(systems))
 
 
 def _conventions(systems: Sequence[System]) -> list[str]:
+    """Return the convention of re-identification, such as ``market1501``, of each system."""
     return by_system(systems, lambda system: system.text_of("convention"))
 
 
@@ -92,12 +115,12 @@ def gallery_size(
     curves = curves_by_rank(data, "gallery_size", "gallery_size", "cms", ranks)
     plot = Curves("gallery_size", curves, ax, style, marked=True)
     plot.draw()
-    sizes = [int(x) for curve in curves for x in curve.x]
+    sizes = np.concatenate([curve.x for curve in curves])  # numbers of subjects
+    plot_axes.rank_axis(plot.ax_, int(sizes.max()), int(sizes.min()), log=True)
     lowest = min([1.0, *(curve.y.min() for curve in plot.defined)])
-    plot_axes.rank_axis(plot.ax_, max(sizes), min(sizes), log=True)
-    plot_axes.rate_axis(plot.ax_, lowest if plot.defined else 0.0)
-    y = say("Cumulative match score, {cms}")
-    return plot.end(Term("cms"), "Subjects in the gallery, N", y)
+    plot_axes.rate_axis(plot.ax_, lowest)
+    y_label = say("Cumulative match score, {cms}")
+    return plot.end(Term("cms"), "Subjects in the gallery, N", y_label)
 
 
 @styled
@@ -120,8 +143,8 @@ def precision_recall(data: Any, ax: Axes | Figure | None = None, **style: Any) -
     curves = curves_of(data, "precision_recall", "recall_level", {"interpolated_precision": ""})
     plot = Curves("precision_recall", curves, ax, style, marked=True)
     plot.draw()
-    labels = "Recall", "Interpolated precision"
-    return plot.end("Precision and recall", *labels, caption=_conventions(plot.systems))
+    caption = _conventions(plot.systems)
+    return plot.end("Precision and recall", "Recall", "Interpolated precision", caption=caption)
 
 
 @styled
@@ -145,12 +168,15 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     plot.draw(xlim=(None, None))
     for curve in plot.defined:
         if curve.variable == "mrep":
-            ds, colour = curve.system.dataset, plot.lines_[curve.name].get_color()
-            best_point = float(ds["tau_max"]), float(ds["max_mrep"])
-            plot.ax_.plot(*best_point, "o", markersize=5, color=colour, zorder=4)
-    spans = agreed(plot.systems, lambda system: system.text_of("normalised_span"))
-    scaled = "distances scaled to 0 ... 1" if spans == "1.0" else ""
-    caption = [*_conventions(plot.systems), scaled]
+            tau_max = float(curve.system.dataset["tau_max"])
+            max_mrep = float(curve.system.dataset["max_mrep"])
+            colour = plot.lines_[curve.name].get_color()
+            plot.ax_.plot(tau_max, max_mrep, "o", markersize=5, color=colour, zorder=4)
+    caption = _conventions(plot.systems)
+    # The span that all systems have; empty if they differ.
+    span = agreed(plot.systems, lambda system: system.text_of("normalised_span"))
+    if span == "1.0":
+        caption.append("distances scaled to 0 ... 1")
     return plot.end("", "Threshold τ", "Mean rate: mReP, mFR", caption=caption)
 
 
@@ -162,10 +188,10 @@ HEIGHT_OF_LIST = 0.5
 HEIGHT_WITHOUT_LISTS = 1.4
 HEIGHT_OF_NARROW = 0.3  # of a list, relative to the width of a figure whose width is fixed
 
-# Sizes in ranks across, and in lists down.
+# Sizes on the axes: one entry is 1 wide, at its rank, and one list is 1 high, at its query.
 WIDTH_OF_BOX, HEIGHT_OF_BOX = 0.84, 0.72  # of an entry
 HEIGHT_OF_LINE = 0.92  # of a threshold
-AROUND = 0.6  # room around all lists
+AROUND = 0.6  # from the middle of the outermost boxes to the ends of the axes
 
 
 @styled
@@ -197,54 +223,77 @@ def ranked_lists(
     from bioeval.tasks.reid.gom import lists_of_queries
 
     ds = lists_of_queries(scores, thresholds, convention, budget)
-    match = ds["match"].values  # (queries, ranks): 1 for a match, 0 for another entry
+    match = ds["match"].values  # (queries, ranks): 1 match, 0 other entry, -1 beyond the list
     queries, ranks = match.shape
-    words = []  # on the measures of each query
-    for query_index in range(queries):
-        query = ds.isel(probe=query_index)
-        if np.isnan(precision := float(query["average_precision"])):
-            words.append(["-", *map("FR {:.2f}".format, query["fr"].values.tolist())])
-            continue
-        measures = zip(*(query[name].values.tolist() for name in ("rp", "vp", "rep")), strict=True)
-        at_thresholds = ["RP {:.2f} VP {:.2f} ReP {:.2f}".format(*at) for at in measures]
-        words.append([f"AP {precision:.2f}", *at_thresholds])
-    distance = ds["entry_score"].values * (1 if ds.attrs["kind"] == "distance" else -1)
+    # How many entries of each list each threshold retrieves, (queries, thresholds).
+    sign = 1 if ds.attrs["kind"] == "distance" else -1
+    distance = sign * ds["entry_score"].values  # (queries, ranks); NaN beyond the list
     thresholds_drawn = ds["threshold"].values  # distances
-    retrieved = (distance[:, :, None] <= thresholds_drawn).sum(axis=1)  # (queries, thresholds)
-    drawn = {"match": match, "within": retrieved, "words": words}
+    retrieved = (distance[:, :, None] <= thresholds_drawn).sum(axis=1)
+    measures = [_measures_in_words(ds.isel(probe=query)) for query in range(queries)]
+
     if Style.look.is_narrow:
         size = 1.0, HEIGHT_OF_NARROW * queries
     else:
-        factor = Style.look.factor
-        width = WIDTH_OF_ENTRY * ranks + WIDTH_OF_MEASURES * len(words[0]) * factor
+        factor = Style.look.factor  # of the letters
+        width = WIDTH_OF_ENTRY * ranks + WIDTH_OF_MEASURES * len(measures[0]) * factor
         size = width + WIDTH_OF_QUERY * factor, HEIGHT_OF_LIST * queries + HEIGHT_WITHOUT_LISTS
+    drawn = {"match": match, "within": retrieved, "words": measures}
     plot = Display(labelled([System("", ds)]), ax, style, size, drawn=drawn)
     ax = plot.ax_
-    matched, unmatched = (Style.colour(Style.hues[x]) for x in ("frr", "far"))
-    for is_match, edge, face in ((1, matched, matched), (0, unmatched, "white")):
-        row, rank_index = np.nonzero(match == is_match)
-        box: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "linewidth": OUTLINE, **style}
-        ax.barh(row, WIDTH_OF_BOX, HEIGHT_OF_BOX, rank_index + 1 - WIDTH_OF_BOX / 2, **box)
-    low = np.arange(queries) - HEIGHT_OF_LINE / 2
-    ends = low, low + HEIGHT_OF_LINE
+
+    # A box for each entry: filled if it is a match.
+    colour_of_match = Style.colour(Style.hues["frr"])
+    colour_of_other = Style.colour(Style.hues["far"])
+    colours_by_match = (1, colour_of_match, colour_of_match), (0, colour_of_other, "white")
+    for is_match, edge, face in colours_by_match:
+        query, rank_index = np.nonzero(match == is_match)
+        left = rank_index + 1 - WIDTH_OF_BOX / 2  # ranks begin at 1
+        box: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "linewidth": OUTLINE}
+        ax.barh(query, WIDTH_OF_BOX, HEIGHT_OF_BOX, left, **{**box, **style})
+
+    # In each list a line for each threshold, behind the last entry that it retrieves.
+    top = np.arange(queries) - HEIGHT_OF_LINE / 2
     for k, threshold in enumerate(thresholds_drawn):
         line: dict[str, Any] = {"color": Style.text, "linestyle": Style.dash(k), "zorder": 3}
-        line["label"] = f"retrieved at {threshold_text(threshold)}"
-        ax.vlines(retrieved[:, k] + 0.5, *ends, linewidth=CURVE, **line)
-    ax.set(xlim=(1 - AROUND, ranks + AROUND), ylim=(queries - 1 + AROUND, -AROUND))
-    ax.set_yticks(np.arange(queries), [Style.translated(f"query {i}") for i in range(queries)])
+        label = f"retrieved at {threshold_text(threshold)}"
+        x = retrieved[:, k] + 0.5  # between two boxes
+        ax.vlines(x, top, top + HEIGHT_OF_LINE, linewidth=CURVE, label=label, **line)
+
+    # Ranks below, the first query on top, and its measures on the right.
+    ax.set_xlim(1 - AROUND, ranks + AROUND)
+    ax.set_ylim(queries - 1 + AROUND, -AROUND)
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    ax.set_yticks(range(queries), [Style.translated(f"query {i}") for i in range(queries)])
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)
-    beside = [("\n" if Style.look.width else "; ").join(each) for each in words]
-    axis = ax.secondary_yaxis("right")
-    axis.set_yticks(range(queries), [*map(Style.translated, beside)])
-    axis.tick_params(length=0, labelsize=Style.look.small, labelcolor=Style.text)
-    axis.spines["right"].set_visible(False)
+    # A figure of fixed width has no room for the measures in one line.
+    separator = "; " if Style.look.width is None else "\n"
+    right_axis = ax.secondary_yaxis("right")
+    labels = [Style.translated(separator.join(words)) for words in measures]
+    right_axis.set_yticks(range(queries), labels)
+    right_axis.tick_params(length=0, labelsize=Style.look.small, labelcolor=Style.text)
+    right_axis.spines["right"].set_visible(False)
+
     caption = [counted(queries, "queries"), "filled: a match"]
     plot.finish(plot.of_system("Ranked lists"), caption, "Rank k")
     return plot
+
+
+def _measures_in_words(query: xr.Dataset) -> list[str]:
+    """Return the average precision of a query, and its measures at each threshold, in words.
+
+    A query whose identity is not in the gallery has no average precision, and FR alone.
+    """
+    average_precision = float(query["average_precision"])
+    if np.isnan(average_precision):
+        return ["-", *(f"FR {fr:.2f}" for fr in query["fr"].values.tolist())]
+    words = [f"AP {average_precision:.2f}"]
+    for k in range(query.sizes["threshold"]):
+        rp, vp, rep = (float(query[name][k]) for name in ("rp", "vp", "rep"))
+        words.append(f"RP {rp:.2f} VP {vp:.2f} ReP {rep:.2f}")
+    return words
 
 
 @styled
@@ -261,12 +310,13 @@ def hota(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Curves:
     ax, **style
         As for :func:`bioeval.plot.roc`.
     """
-    words = {f"{word.lower()}_at_alpha": word for word in ("HOTA", "DetA", "AssA")}
+    words = {"hota_at_alpha": "HOTA", "deta_at_alpha": "DetA", "assa_at_alpha": "AssA"}
     curves = curves_of(data, "hota", "localisation_threshold", words)
 
     def with_mean(curve: Curve) -> str:
+        """Return the name of a curve for the legend, with its mean over the thresholds."""
         mean = float(curve.system.dataset[curve.variable.removesuffix("_at_alpha")])
-        return curve.name + ("" if np.isnan(mean) else f" {100 * mean:.1f} %")
+        return curve.name if np.isnan(mean) else f"{curve.name} {100 * mean:.1f} %"
 
     plot = Curves("hota", curves, ax, style, label=with_mean)
     plot.draw(xlim=(0, 1))
