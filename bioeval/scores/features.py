@@ -1,11 +1,21 @@
-"""Embeddings as they are given: checked arrays of features, and means over a template's embeddings.
+"""Embeddings as they are given: doubtful columns, checked arrays, and means over a template.
 
-Features are numbers about a template: no label, name, index or metadata among them. A column is
-doubted by its title, or by its numbers: it counts the rows; or it increases by whole numbers from
-row to row, or has other whole numbers, among columns that are no whole numbers; or it has one
-value for each person, and another value for most other people, while most columns have not. Where
-the titles of all columns are a word and a number (``f0``, ``f1`` ...), they are features in any
-case.
+A table of embeddings easily holds a column that is no feature, such as a label or an index:
+
+    label  row     f0     f1
+        7    0   0.31  -1.20
+        7    1   0.28  -1.13
+        9    2  -0.85   0.44
+
+:func:`require_features` doubts a column for one of these reasons, in this order:
+
+1. Its title is a known one, such as ``session``, or not a word and a number as other titles are.
+2. Its numbers count the rows, or are whole and increase from row to row.
+3. It has one value for each person, and another value for most other people.
+4. It has whole numbers alone.
+
+A reason of the numbers counts only if most columns do not give it too. Where the titles of all
+columns are a word and a number (``f0``, ``f1`` ...), their numbers are not judged.
 """
 
 from __future__ import annotations
@@ -39,6 +49,8 @@ _FEW_ROWS, _FEW_RISING_ROWS = 5, 8
 _FEW_PEOPLE = 3
 # Of so many rows a column is judged before all rows are read.
 _FIRST_ROWS = 64
+# At most one of so many columns is unlike the others; more of them are features of another kind.
+_RARE = 8
 # The largest expected number of columns by which a doubt may be due to chance.
 _CHANCE = 0.01
 
@@ -57,7 +69,8 @@ def titles_of(values: Any) -> list[str] | None:
     columns = getattr(values, "columns", None)
     if columns is None and not hasattr(values, "iloc"):
         columns = index_of(values, 1)
-    if columns is None or not len(columns) or not any(isinstance(x, str | tuple) for x in columns):
+    # Pandas numbers the columns of a table without titles.
+    if columns is None or not any(isinstance(title, str | tuple) for title in columns):
         return None
     return [*map(str, columns)]
 
@@ -65,22 +78,29 @@ def titles_of(values: Any) -> list[str] | None:
 def require_features(*sides: FeatureSide) -> None:
     """Raise where a column of the embeddings of both sides does not seem to be a feature."""
     for side in sides:
-        for title in _odd_titles(side.titles or ()):
-            column = [*(side.titles or ())].index(title)
+        titles = list(side.titles or ())
+        odd_titles = _odd_titles(titles)
+        if odd_titles:
+            column = titles.index(odd_titles[0])
             raise _error(side, column, "has another title than features have")
-    # Titles that are each a word and a number are of features.
-    if any(x.titles and all(_NUMBER.sub("", y) not in ("", y) for y in x.titles) for x in sides):
-        return
-    judged = [x for x in sides if x.values.shape[1] > 1]
-    for side in judged:
-        for column, why in _by_rows(side)[0]:
-            raise _error(side, column, why)
+    if any(_are_numbered(side.titles or ()) for side in sides):
+        return  # the user says by the titles that all columns are features
+
+    # A column is judged beside the others, so there must be others.
+    judged = [side for side in sides if side.values.shape[1] > 1]
+    whole_columns = [_whole_columns(side) for side in judged]
+    for side, (counting, rising, _) in zip(judged, whole_columns, strict=True):
+        if counting:
+            raise _error(side, counting[0], "counts the rows")
+        if rising:
+            raise _error(side, rising[0], "increases from row to row")
     if len({side.values.shape[1] for side in judged}) == 1:
-        for column in _of_people(judged):
-            raise _error(judged[0], column, "has one value for each person")
-    for side in judged:
-        for column in _by_rows(side)[1]:
-            raise _error(side, column, "has whole numbers alone, as others have not")
+        columns = _columns_of_people(judged)
+        if columns:
+            raise _error(judged[0], columns[0], "has one value for each person")
+    for side, (_, _, others) in zip(judged, whole_columns, strict=True):
+        if others:
+            raise _error(side, others[0], "has whole numbers alone, as others have not")
 
 
 def _error(side: FeatureSide, column: int, why: str) -> DataError:
@@ -102,88 +122,118 @@ def _error(side: FeatureSide, column: int, why: str) -> DataError:
     )
 
 
+def _are_numbered(titles: Sequence[str]) -> bool:
+    """Whether there are titles, and each is a word and a number."""
+    return bool(titles) and all(_NUMBER.sub("", title) not in ("", title) for title in titles)
+
+
 def _odd_titles(titles: Sequence[str]) -> list[str]:
     """Return titles that no feature has: known words, and few others among words with numbers."""
-    known = [x for x in titles if x.strip().casefold() in NO_FEATURES]
-    stems = [_NUMBER.sub("", x) for x in titles]
-    numbered = [x for x, stem in zip(titles, stems, strict=True) if x != stem]
-    if known or len(numbered) < 3:
-        return known
-    common = max({*stems}, key=stems.count)
-    others = [x for x, stem in zip(titles, stems, strict=True) if stem != common]
-    return others if len(others) <= max(1, len(titles) // 8) else []
+    known_titles = [title for title in titles if title.strip().casefold() in NO_FEATURES]
+    stems = [_NUMBER.sub("", title) for title in titles]
+    numbered = sum(title != stem for title, stem in zip(titles, stems, strict=True))
+    # Less than three numbered titles, such as "left1" and "left2", do not make a rule.
+    if known_titles or numbered < 3:
+        return known_titles
+    usual_stem = max({*stems}, key=stems.count)
+    others = [title for title, stem in zip(titles, stems, strict=True) if stem != usual_stem]
+    return others if len(others) <= max(1, len(titles) // _RARE) else []
 
 
-def _by_rows(side: FeatureSide) -> tuple[list[tuple[int, str]], list[int]]:
-    """Return columns that count rows or increase, and why, and few columns of whole numbers."""
+def _whole_columns(side: FeatureSide) -> tuple[list[int], list[int], list[int]]:
+    """Return the columns of whole numbers: that count rows, that increase, and few others.
+
+    A list is empty where so many columns belong in it that they may well be features.
+    """
     values = side.values
     rows, width = values.shape
     if rows < _FEW_ROWS or values.dtype.kind == "b":
-        return [], []
+        return [], [], []
+    # Most columns are dismissed by their first rows.
     first_rows = values[:_FIRST_ROWS]
     with np.errstate(invalid="ignore"):
-        is_whole = (first_rows == np.floor(first_rows)).all(axis=0)
-        rises = np.diff(first_rows.astype(np.float64), axis=0) > 0
-        may_rise = np.asarray(rises.all(axis=0))
-    are_whole = 2 * is_whole.sum() > width
-    if are_whole or rows < _FEW_RISING_ROWS:
-        may_rise = np.zeros(width, dtype=bool)
-    # Of n whole numbers below n, all differ with the probability n! / n^n.
-    by_chance = 2 * width * np.exp(lgamma(rows + 1) - rows * log(rows)) if are_whole else 0.0
-    counting, rising, whole = [], [], []
-    for i in np.flatnonzero(is_whole):
+        begins_whole = (first_rows == np.floor(first_rows)).all(axis=0)
+    # Features that are counts or quantized are whole numbers too: then only counting is odd.
+    mostly_whole = 2 * begins_whole.sum() > width
+    # Of n whole numbers below n, all differ with the probability n! / n^n. Twice, since they may
+    # begin at 0 or at 1.
+    expected_by_chance = 0.0
+    if mostly_whole:
+        expected_by_chance = 2 * width * np.exp(lgamma(rows + 1) - rows * log(rows))
+
+    counting, rising, others = [], [], []
+    for i in np.flatnonzero(begins_whole).tolist():
         column = values[:, i].astype(np.float64)
-        low = column.min()
-        may_count = by_chance < _CHANCE and low in (0, 1) and column.max() == low + rows - 1
+        low, high = column.min(), column.max()
+        may_count = expected_by_chance < _CHANCE and low in (0, 1) and high == low + rows - 1
         if may_count and np.array_equal(np.sort(column), np.arange(low, low + rows)):
-            counting.append(int(i))
-        elif may_rise[i] and (np.diff(column) > 0).all() and (column == np.floor(column)).all():
-            rising.append(int(i))
-        elif not are_whole and rows >= _FEW_RISING_ROWS and low < column.max():
-            # Zeros alone may be a feature that no template has.
-            whole += [int(i)] * bool((column == np.floor(column)).all())
-    found = [(i, "counts the rows") for i in counting if 2 * len(counting) <= width]
-    found += [(i, "increases from row to row") for i in rising if 2 * len(rising) <= width]
-    return found, whole if len(whole) <= max(1, width // 8) else []
+            counting.append(i)
+            continue
+        if mostly_whole or rows < _FEW_RISING_ROWS or (column != np.floor(column)).any():
+            continue
+        with np.errstate(invalid="ignore"):  # differences of infinite values
+            is_rising = (np.diff(column) > 0).all()
+        if is_rising:
+            rising.append(i)
+        elif low < high:  # zeros alone may be a feature that no template has
+            others.append(i)
+    return (
+        counting if 2 * len(counting) <= width else [],
+        rising if 2 * len(rising) <= width else [],
+        others if len(others) <= max(1, width // _RARE) else [],
+    )
 
 
-def _of_people(sides: Sequence[FeatureSide]) -> list[int]:
-    """Return the columns that are constant within people, with another value for most people."""
-    labels = [str(x) for side in sides for x in side.labels.tolist()]
-    is_known = np.concatenate([~are_of_no_person(x.labels, NO_PERSON) for x in sides])
+def _columns_of_people(sides: Sequence[FeatureSide]) -> list[int]:
+    """Return the columns that are constant within people, with another value for most people.
+
+    All sides have the same number of columns. Their rows are numbered together, side after side.
+    """
+    labels = [str(label) for side in sides for label in side.labels.tolist()]
+    is_person = np.concatenate([~are_of_no_person(side.labels, NO_PERSON) for side in sides])
     _, person = np.unique(labels, return_inverse=True)
-    known = np.flatnonzero(is_known)
-    order = known[np.argsort(person[known], kind="stable")]
+    # The rows of people in order, person by person, and where each person begins among them.
+    order = np.flatnonzero(is_person)
+    order = order[np.argsort(person[order], kind="stable")]
     starts = np.flatnonzero(np.diff(person[order], prepend=-1))
     if len(starts) < _FEW_PEOPLE or len(order) - len(starts) < _FEW_PEOPLE:
         return []
-    sizes = np.diff(np.append(starts, len(order)))
-    starts, sizes = starts[sizes > 1], sizes[sizes > 1]
-
-    def rows(numbers: np.ndarray) -> np.ndarray:
-        side = np.searchsorted(np.cumsum([len(x.values) for x in sides]), numbers, side="right")
-        first = np.cumsum([0, *(len(x.values) for x in sides)])
-        return np.stack([sides[k].values[i - first[k]] for k, i in zip(side, numbers, strict=True)])
+    template_counts = np.diff(np.append(starts, len(order)))
+    several_starts = starts[template_counts > 1]  # of people with several templates
 
     # Most columns are dismissed by two templates of each of a few people.
-    few = starts[:_FIRST_ROWS]
-    is_constant = (rows(order[few]) == rows(order[few + 1])).all(axis=0)
-    width = sides[0].values.shape[1]
-    if not is_constant.any() or 2 * is_constant.sum() > width:
+    few_starts = several_starts[:_FIRST_ROWS]
+    first, second = _rows_of(sides, order[few_starts]), _rows_of(sides, order[few_starts + 1])
+    is_same = first == second  # (people, columns)
+    may_be_label = is_same.all(axis=0)
+    width = len(may_be_label)
+    if not may_be_label.any() or 2 * may_be_label.sum() > width:
         return []
     found = []
-    for i in np.flatnonzero(is_constant):
+    for i in np.flatnonzero(may_be_label).tolist():
         column = np.concatenate([side.values[:, i] for side in sides])[order]
-        everyone = np.flatnonzero(np.diff(person[order], prepend=-1))
-        low, high = (f.reduceat(column, everyone) for f in (np.minimum, np.maximum))
+        low, high = np.minimum.reduceat(column, starts), np.maximum.reduceat(column, starts)
         if np.array_equal(low, high) and 2 * len(np.unique(low)) >= len(low):
-            found.append(int(i))
+            found.append(i)
     if not found or 2 * len(found) > width:
         return []
-    # Features in coarse steps may be constant within all people by chance.
+    # Features in coarse steps may be constant within all people by chance. How often two templates
+    # of a person have the same value is seen in the other columns.
     others = np.setdiff1d(np.arange(width), found)
-    usual = float((rows(order[few]) == rows(order[few + 1]))[:, others].mean())
-    return found if width * usual ** len(starts) < _CHANCE else []
+    same_by_chance = float(is_same[:, others].mean())
+    expected_by_chance = width * same_by_chance ** len(several_starts)
+    return found if expected_by_chance < _CHANCE else []
+
+
+def _rows_of(sides: Sequence[FeatureSide], rows: np.ndarray) -> np.ndarray:
+    """Return some rows of the embeddings, (rows, columns); they are numbered side after side."""
+    ends = np.cumsum([len(side.values) for side in sides])
+    picked = []
+    for row, number in zip(rows, np.searchsorted(ends, rows, side="right"), strict=True):
+        values = sides[number].values
+        first_row = ends[number] - len(values)
+        picked.append(values[row - first_row])
+    return np.stack(picked)
 
 
 # -------------------------------------------------------------------------------- arrays, and means
@@ -236,42 +286,54 @@ def average_embeddings(
         column = known_column(meta, name, "average", f"{side} embedding")
         groups.append(Codes(column, column, name).gallery)
     _, first_row, template = np.unique(groups[0], return_index=True, return_inverse=True)
-    # The mean of means, from the innermost groups of rows to the templates, numbered from 0.
     is_valid = ~np.isnan(embeddings).any(axis=1)
-    values = embeddings[is_valid].astype(np.float64)
     keys = np.column_stack([template, *groups[1:]])[is_valid]
-    for depth in range(len(names), 0, -1):
-        keys = keys[:, :depth]
-        if len(values):
-            order = np.lexsort(keys.T[::-1])
-            keys = keys[order]
-            starts = np.flatnonzero(np.append(True, (keys[1:] != keys[:-1]).any(axis=1)))
-            counts = np.diff(np.append(starts, len(keys)))
-            values = np.add.reduceat(values[order], starts, axis=0) / counts[:, None]
-            keys = keys[starts]
     means = np.full((len(first_row), embeddings.shape[1]), np.nan)
-    means[keys[:, 0]] = values
-    # Labels and metadata with a value for each template.
+    valid_templates, means_of_valid = _nested_means(embeddings[is_valid].astype(np.float64), keys)
+    means[valid_templates] = means_of_valid
+
+    # Labels and metadata with a value for each template, which is the value of its first row.
     order = np.argsort(first_row, kind="stable")
     shared, left_out = {}, {}
     for name, column in columns.items():
         codes = Codes(column, column).gallery
-        differ = codes != codes[first_row][template]
-        if not differ.any():
+        differs = codes != codes[first_row][template]  # (rows,)
+        if not differs.any():
             shared[name] = column[first_row][order]
             continue
-        row = int(np.argmax(differ))
+        row = int(np.argmax(differs))
         first = int(first_row[template[row]])
-        template_in_words = f"{names[0]} {plain(columns[names[0]][row])!r}"
-        first_value, value = map(plain, column[[first, row]])
-        differing = (
-            f"{template_in_words} has {first_value!r} in row {first} and {value!r} in row {row}"
+        name_of_template = plain(columns[names[0]][row])
+        evidence = (
+            f"{names[0]} {name_of_template!r} has {plain(column[first])!r} in row {first} and "
+            f"{plain(column[row])!r} in row {row}"
         )
         if not name:
-            several = counted(len(np.unique(template[differ])), f"{side} templates")
+            several = counted(len(np.unique(template[differs])), f"{side} templates")
             raise DataError(
-                f"embeddings of several subjects in {several}; {differing}; expected one subject "
+                f"embeddings of several subjects in {several}; {evidence}; expected one subject "
                 "per template"
             )
-        left_out[name] = f"differs within a {side} template: {differing}"
+        left_out[name] = f"differs within a {side} template: {evidence}"
     return means[order], shared, left_out
+
+
+def _nested_means(values: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the templates that have rows, and the means of each, (templates, f).
+
+    A row of `keys` (n, depth) is the template, the group within the template, and so on, of a row
+    of `values` (n, f). Rows are averaged in the innermost groups first, then the means of groups in
+    the groups around them, and last in each template.
+    """
+    for depth in range(keys.shape[1], 0, -1):
+        keys = keys[:, :depth]
+        if not len(keys):
+            break  # all embeddings failed
+        order = np.lexsort(keys.T[::-1])  # the last key of lexsort is the first to sort by
+        keys, values = keys[order], values[order]
+        is_first_of_group = np.append(True, (keys[1:] != keys[:-1]).any(axis=1))
+        starts = np.flatnonzero(is_first_of_group)
+        counts = np.diff(np.append(starts, len(keys)))
+        values = np.add.reduceat(values, starts, axis=0) / counts[:, None]
+        keys = keys[starts]
+    return keys[:, 0], values
