@@ -3,10 +3,20 @@
 If each person is both probe and gallery, every person is left out in turn, on both sides. The rates
 of the other people, in a gallery of one person less, follow from one pass over the scores. If the
 gallery has other templates, only the people who search are left out.
+
+Of three people, with the best mates of A and B at rank 1 and that of C at rank 2, behind a template
+of A, the CMS at rank 1 is in columns::
+
+    all   without A   without B   without C
+    2/3         2/2         1/2         2/2    (without A, C is at rank 1, too)
+
+:func:`search_intervals` makes limits of such columns. :class:`SearchColumns` holds the hits of each
+person and those lost without each (:class:`AttemptsOfPeople`), and makes the columns of a rate.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -68,39 +78,37 @@ def search_intervals(
         columns = SearchColumns(searches, ties, options, impostors, subjects, left_out)
 
     if "cms" in dataset:
-        if columns is not None:
-            low, high = columns.limits_at_ranks(dataset["rank"].values, dataset["cms"].values)
-            remarks = columns.messages(dataset.sizes["rank"])
-        else:
+        if columns is None:
             attempts = int(dataset["attempts"])
             low, high = options.independent_limits(dataset["cms_count"].values, attempts)
+        else:
+            low, high = columns.limits_at_ranks(dataset["rank"].values, dataset["cms"].values)
+            remarks = columns.messages(dataset.sizes["rank"])
         limits = {"cms": (low, high), "recognition_rate": (low[0], high[0])}
         return options.added_to(dataset, limits, CLOSED_SET, remarks)
 
-    if columns is not None:
+    genuine, impostor = int(dataset["genuine_attempts"]), int(dataset["impostor_attempts"])
+    if columns is None:
+        low, high = options.independent_limits(dataset["dir"].values * genuine, genuine)
+        detected_at_far = dataset["dir_at_far"].values * genuine
+        limits = {
+            "dir": (low, high),
+            "frr": (1 - high[:, 0], 1 - low[:, 0]),
+            "far": options.independent_limits(dataset["fa"].values, impostor),
+            "dir_at_far": options.independent_limits(detected_at_far, genuine),
+        }
+    else:
         limits = columns.limits(dataset)
         people = searching_people(searches.about, dataset.attrs["impostors"])
         limits["dir_at_far"], unsupported = open_at_targets(
             limits["dir_at_far"],
             "lower",
             dataset["far_target"].values,
-            independent_trials(int(dataset["impostor_attempts"]), people),
+            independent_trials(impostor, people),
             rate="dir",
             task="identification",
         )
         remarks = columns.messages(min(max(RANKS), dataset.sizes["rank"])) + unsupported
-    else:
-        genuine = int(dataset["genuine_attempts"])
-        low, high = options.independent_limits(dataset["dir"].values * genuine, genuine)
-        impostor = int(dataset["impostor_attempts"])
-        limits = {
-            "dir": (low, high),
-            "frr": (1 - high[:, 0], 1 - low[:, 0]),
-            "far": options.independent_limits(dataset["fa"].values, impostor),
-            "dir_at_far": options.independent_limits(
-                dataset["dir_at_far"].values * genuine, genuine
-            ),
-        }
     limits["grr"] = _complement(limits["far"])
     return options.added_to(dataset, limits, OPEN_SET, remarks)
 
@@ -134,71 +142,29 @@ class SearchColumns:
         self.highest_rank = np.iinfo(np.int64).max if left_out is None else left_out.ranks
         self.weights: np.ndarray | None = None
         if left_out is not None:
-            person = left_out.unit_of_probe
-            no_person = np.zeros(left_out.units, dtype=bool)
-            group, groups = np.arange(left_out.units), left_out.units
+            people = PeopleLeftOut.as_new_people(left_out)
         elif subjects is not None:
-            codes, person = np.unique(subjects, return_inverse=True)
-            person = person.reshape(-1)
-            no_person = codes < 0
-            group, groups = groups_of_people(no_person)
+            people = PeopleLeftOut.as_probes(subjects)
             if options.resamples:
-                self.weights = options.weights(len(codes), no_person)
+                self.weights = options.weights(len(people.is_person), ~people.is_person)
         else:
             raise TypeError(f"{options.method} intervals need the subjects of the probes")
-        self.people = int((~no_person).sum())
-
-        def attempts(
-            probes: np.ndarray,
-            hits: Hits,
-            losses_of_others: Hits | None = None,
-            impossible_without: np.ndarray | None = None,
-        ) -> AttemptsOfPeople:
-            """Return the attempts of probes, and the attempts missing without each person.
-
-            Leaving out a person removes the person's own attempts. Of new people, attempts of other
-            people change as well:
-
-            - `losses_of_others`: the hits that other people lose by leaving a person out, by the
-              person left out; gained hits have negative weights
-            - `impossible_without`, if an attempt takes a second person: this person, for each
-              attempt that nobody else could take part in
-            """
-            losses = hits._replace(person=group[hits.person])
-            if losses_of_others is not None:
-                losses = losses.joined(losses_of_others)
-            group_of_lost_attempt = group[person[probes]]
-            sides = 1
-            if impossible_without is not None:
-                group_of_lost_attempt = np.append(group_of_lost_attempt, impossible_without)
-                sides = 2
-            attempts_of_each = np.bincount(person[probes], minlength=len(no_person))
-            independent = 0.0
-            if self.people >= (2 if left_out is None else FEWEST):
-                independent = kish(attempts_of_each[~no_person])
-            return AttemptsOfPeople(
-                hits,
-                attempts_of_each,
-                losses=losses.select(losses.person < groups),
-                attempts_lost=np.bincount(group_of_lost_attempt, minlength=groups + 1)[:groups],
-                units=independent / sides,
-                sides=sides,
-                fewest_units=independent if left_out is None else independent / 2,
-            )
+        self.people = int(people.is_person.sum())
 
         mated = np.flatnonzero(searches.mates > 0)
         probe, rank, weight = searches.rank_weights(mated, ties)
-        hits = Hits(person[probe], searches.mate[probe], rank, weight)
+        hits = Hits(people.of_probe[probe], searches.mate[probe], rank, weight)
         non_mated = searches.impostor_probes(searches.impostor_role(impostors))
+        # An impostor attempt has no rank: at rank 1, it counts at every rank.
         unit = np.ones(len(non_mated))
-        accepts = Hits(person[non_mated], searches.other[non_mated], unit, unit)
+        accepts = Hits(people.of_probe[non_mated], searches.other[non_mated], unit, unit)
         if left_out is None:
-            self.genuine = attempts(mated, hits)
-            self.impostor = attempts(non_mated, accepts)
+            self.genuine = people.attempts(mated, hits)
+            self.impostor = people.attempts(non_mated, accepts)
         else:
-            self.genuine = attempts(mated, hits, rank_changes(searches, left_out, ties))
-            changes = accept_changes(accepts, non_mated, left_out)
-            self.impostor = attempts(non_mated, accepts, *changes)
+            self.genuine = people.attempts(mated, hits, rank_changes(searches, left_out, ties))
+            changes, only_other = accept_changes(accepts, non_mated, left_out)
+            self.impostor = people.attempts(non_mated, accepts, changes, only_other)
         distances = searches.mate[mated], accepts.distance
         # Whether the comparison of a search failed, so that its distance is NaN.
         self._has_failed = any(bool(np.isnan(x).any()) for x in distances)
@@ -239,11 +205,11 @@ class SearchColumns:
         rows = None
         if far_rows is not None and frr_rows is not None:
             rows = far_rows, frr_rows
-            if self._has_failed:  # nothing accepts all
-                rows = (
-                    np.append(far_rows[:-1], far_rows[-2]),
-                    np.append(frr_rows[:-1], frr_rows[-2]),
-                )
+            if self._has_failed:
+                # No threshold accepts all: the last row is that of the last threshold again.
+                far_rows = np.append(far_rows[:-1], far_rows[-2])
+                frr_rows = np.append(frr_rows[:-1], frr_rows[-2])
+                rows = far_rows, frr_rows
         return ErrorColumns(far, 1 - detected, self._has_failed, rows=rows)
 
     @cached_property
@@ -300,42 +266,60 @@ class SearchColumns:
     @stage("intervals of the curves")
     def limits(self, dataset: xr.Dataset) -> dict[str, Limits]:
         """Return the limits of an open-set result, at the ranks that tables show."""
+        # (2, thresholds, ranks) and (2, targets, ranks): low and high limits.
         dir_limits = np.full((2, *dataset["dir"].shape), np.nan)
         at_far_limits = np.full((2, *dataset["dir_at_far"].shape), np.nan)
         eer_limits = _UNKNOWN
-        targets = dataset["far_target"].values
-        confidence = self.options.confidence
-        for rank in {*RANKS} & {*dataset["rank"].values[: self.highest_rank].tolist()}:
-            missed = 1 - dataset["dir"].values[:, rank - 1]
-            at_far = dataset["dir_at_far"].values[:, rank - 1]
-            if self.weights is None:
-                curve = self.curve(rank)
-                errors, frr_curve = curve.curve, curve.frr
-                _, at_far_limits[:, :, rank - 1] = self.at_targets(curve, targets, at_far)
-            else:
-                errors = self._errors(rank)
-                frr_curve = self._rate_curve(self.genuine, errors.frr, missed)
-                detected = self._dir_at_targets(errors, targets, at_far)
-                at_far_limits[:, :, rank - 1] = percentile(detected, confidence, self.genuine.units)
-            dir_limits[:, :, rank - 1] = _complement(frr_curve.limits_at(missed))
-            if rank == 1 and len(self.grid):
-                eers = corrected_to(float(dataset["eer"]), errors.equal_error())
-                if self.weights is None:
-                    eer_limits = curve.at_equal_error(eers)
-                else:
-                    units = min(self.genuine.units, self.impostor.units)
-                    eer_limits = percentile(eers, confidence, units)
+        limits_at_rank = self._limits_left_out if self.weights is None else self._limits_drawn
+        for rank in dataset["rank"].values[: self.highest_rank].tolist():
+            if rank not in RANKS:
+                continue
+            limits = limits_at_rank(rank, dataset)
+            dir_limits[:, :, rank - 1], at_far_limits[:, :, rank - 1], of_eer = limits
+            if rank == 1:  # EER is defined at rank 1
+                eer_limits = of_eer
+        far = dataset["far"].values
         if self.weights is None:
             far_curve = self._far_limits
         else:
-            far_curve = self._rate_curve(self.impostor, self._far[0], dataset["far"].values)
+            far_curve = self._rate_curve(self.impostor, self._far[0], far)
         return {
-            "far": far_curve.limits_at(dataset["far"].values),
+            "far": far_curve.limits_at(far),
             "frr": _complement((dir_limits[0, :, 0], dir_limits[1, :, 0])),
             "dir": (dir_limits[0], dir_limits[1]),
             "dir_at_far": (at_far_limits[0], at_far_limits[1]),
             "eer": eer_limits,
         }
+
+    def _limits_left_out(self, rank: int, dataset: xr.Dataset) -> tuple[Limits, Limits, Limits]:
+        """Return jackknife limits of DIR at thresholds, of DIR at FAR targets, and of EER."""
+        missed = 1 - dataset["dir"].values[:, rank - 1]
+        curve = self.curve(rank)
+        _, at_far_limits = self.at_targets(
+            curve, dataset["far_target"].values, dataset["dir_at_far"].values[:, rank - 1]
+        )
+        eer_limits = _UNKNOWN
+        if rank == 1 and len(self.grid):
+            eers = corrected_to(float(dataset["eer"]), curve.curve.equal_error())
+            eer_limits = curve.at_equal_error(eers)
+        return _complement(curve.frr.limits_at(missed)), at_far_limits, eer_limits
+
+    def _limits_drawn(self, rank: int, dataset: xr.Dataset) -> tuple[Limits, Limits, Limits]:
+        """Return the same limits, from replicates of people drawn again."""
+        missed = 1 - dataset["dir"].values[:, rank - 1]
+        confidence = self.options.confidence
+        errors = self._errors(rank)
+        frr_curve = self._rate_curve(self.genuine, errors.frr, missed)
+        detected_at_far = self._dir_at_targets(
+            errors, dataset["far_target"].values, dataset["dir_at_far"].values[:, rank - 1]
+        )
+        at_far_limits = percentile(detected_at_far, confidence, self.genuine.units)
+        eer_limits = _UNKNOWN
+        if rank == 1 and len(self.grid):
+            eers = corrected_to(float(dataset["eer"]), errors.equal_error())
+            units = min(self.genuine.units, self.impostor.units)
+            eer_limits = percentile(eers, confidence, units)
+        return _complement(frr_curve.limits_at(missed)), at_far_limits, eer_limits
 
     def _dir_at_targets(
         self, errors: ErrorColumns, targets: np.ndarray, values: np.ndarray
@@ -429,6 +413,76 @@ class Hits(NamedTuple):
     ) -> np.ndarray:
         """Return the hits of each person between points of an increasing grid, (points, people)."""
         return by_subject(getattr(self, along), self.person, grid, people, self.weight)[:-1]
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleLeftOut:
+    """Who is left out in which column; a person is a unit, several people, in :class:`LeftOut`.
+
+    If more than a thousand people are left out as probes, some share a column.
+    """
+
+    of_probe: np.ndarray  # integer (probes,): the number of each probe's person
+    is_person: np.ndarray  # bool (people,): False for templates of no person, which always stay
+    column: np.ndarray  # integer (people,): where each is left out; `columns` for who always stays
+    columns: int
+    in_gallery: bool  # whether people leave the gallery, too
+
+    @classmethod
+    def as_new_people(cls, left_out: LeftOut) -> PeopleLeftOut:
+        """Leave out each unit as a probe and in the gallery."""
+        units = left_out.units
+        everyone = np.ones(units, dtype=bool)
+        return cls(left_out.unit_of_probe, everyone, np.arange(units), units, in_gallery=True)
+
+    @classmethod
+    def as_probes(cls, subjects: np.ndarray) -> PeopleLeftOut:
+        """Leave out people as probes alone; `subjects` (probes,) are negative for no person."""
+        codes, of_probe = np.unique(subjects, return_inverse=True)
+        column, columns = groups_of_people(codes < 0)
+        return cls(of_probe.reshape(-1), codes >= 0, column, columns, in_gallery=False)
+
+    def attempts(
+        self,
+        probes: np.ndarray,
+        hits: Hits,
+        losses_of_others: Hits | None = None,
+        impossible_without: np.ndarray | None = None,
+    ) -> AttemptsOfPeople:
+        """Return the attempts of probes, and the attempts missing without each person.
+
+        Leaving out a person removes the person's own attempts. If people leave the gallery,
+        attempts of other people change as well:
+
+        - `losses_of_others`: the hits that other people lose by leaving a person out, by the person
+          left out; gained hits have negative weights
+        - `impossible_without`, if an attempt takes a second person: this person, for each attempt
+          that nobody else could take part in
+        """
+        losses = hits._replace(person=self.column[hits.person])
+        if losses_of_others is not None:
+            losses = losses.joined(losses_of_others)
+        person = self.of_probe[probes]
+        column_of_lost_attempt = self.column[person]
+        sides = 1
+        if impossible_without is not None:
+            column_of_lost_attempt = np.append(column_of_lost_attempt, impossible_without)
+            sides = 2
+        attempts_of_each = np.bincount(person, minlength=len(self.is_person))
+        attempts_lost = np.bincount(column_of_lost_attempt, minlength=self.columns + 1)
+        # Too few people have no interval; without one of them, the others must be a gallery.
+        independent = 0.0
+        if self.is_person.sum() >= (FEWEST if self.in_gallery else 2):
+            independent = kish(attempts_of_each[self.is_person])
+        return AttemptsOfPeople(
+            hits,
+            attempts_of_each,
+            losses=losses.select(losses.person < self.columns),
+            attempts_lost=attempts_lost[: self.columns],
+            units=independent / sides,
+            sides=sides,
+            fewest_units=independent / 2 if self.in_gallery else independent,
+        )
 
 
 class AttemptsOfPeople(NamedTuple):
