@@ -1,7 +1,15 @@
 """Top-K lists: for each query, its nearest gallery entries alone.
 
-Challenge servers take such lists in place of a matrix. A list determines its first K ranks; entries
-below have no scores, and measures that need their scores are refused.
+Challenge servers take such lists in place of a matrix. With two queries, a gallery of five entries
+and K = 3:
+
+    indices = [[4, 0, 2],      entry 4 is the nearest of query 0
+               [1, 3, -1]]     only two entries were found for query 1
+
+A list determines its first K ranks; entries below have no scores, and measures that need their
+scores are refused. :class:`TopKLists` holds the lists. Before, :meth:`Scores.from_top_k` calls
+:func:`numbered_from_zero`, since some programs count entries from 1; after, :func:`own_entries`,
+which tells for each query what entry is the query itself, and is to be left out of its list.
 """
 
 from __future__ import annotations
@@ -47,6 +55,7 @@ class TopKLists:
     @classmethod
     def from_arrays(cls, indices: Any, distances: Any, gallery_size: int, kind: Kind) -> TopKLists:
         """Return checked lists; -1, anywhere in a row, is a place where nothing was found."""
+        # Integers (q, k) from -1 to the last entry.
         array = require_array("indices", joined(indices, "indices", 2))
         if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "iu":
             raise DataError(
@@ -63,13 +72,15 @@ class TopKLists:
                 f"0..{gallery_size - 1}, the first is "
                 f"{index} in list {row}"
             )
+        # No entry twice in a list: equal numbers are neighbours when they are sorted.
         ordered = np.sort(lists, axis=1)
-        twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
-        if twice.any():
-            row = int(np.argmax(twice.any(axis=1)))
-            entry = int(ordered[row, 1:][np.argmax(twice[row])])
+        is_again = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)  # (q, k - 1)
+        if is_again.any():
+            has_twice = is_again.any(axis=1)
+            row = int(np.argmax(has_twice))
+            entry = int(ordered[row, 1:][np.argmax(is_again[row])])
             raise DataError(
-                f"{int(twice.any(axis=1).sum())} lists hold an entry twice, the first is list "
+                f"{int(has_twice.sum())} lists hold an entry twice, the first is list "
                 f"{row} with {entry}"
             )
         values = None
@@ -80,10 +91,13 @@ class TopKLists:
                     f"distances have shape {values.shape}; expected {lists.shape}, as indices"
                 )
             values = read_only(values, distances)
-        if (is_empty := lists < 0).any():
+        # Places without an entry go to the end of their list; the others keep their order.
+        is_empty = lists < 0
+        if is_empty.any():
             order = np.argsort(is_empty, axis=1, kind="stable")
             lists = np.take_along_axis(lists, order, axis=1)
-            values = None if values is None else np.take_along_axis(values, order, axis=1)
+            if values is not None:
+                values = np.take_along_axis(values, order, axis=1)
         checked = cls(lists, values, gallery_size)
         checked.require_kind(kind)
         return checked
@@ -114,9 +128,11 @@ class TopKLists:
 
     def leave_out(self, entry: np.ndarray) -> TopKLists:
         """Return lists without the query itself, whose `entry` (q,) is -1 if it has none."""
-        is_query = self.indices == entry[:, None]
-        order = np.argsort(is_query | (self.indices < 0), axis=1, kind="stable")
-        indices = np.take_along_axis(np.where(is_query, -1, self.indices), order, axis=1)
+        is_query = self.indices == entry[:, None]  # (q, k); also -1 == -1, where both are absent
+        indices = np.where(is_query, -1, self.indices)
+        order = np.argsort(indices < 0, axis=1, kind="stable")  # -1 goes to the end
+        indices = np.take_along_axis(indices, order, axis=1)
+        # Where every list had its query, the last column is empty now; one column stays always.
         depth = max(1, int((indices >= 0).any(axis=0).sum()))
         distances = self.distances
         if distances is not None:
@@ -140,12 +156,13 @@ class TopKLists:
         if values is None:
             return
         is_listed = self.indices >= 0
-        if (np.isnan(values) & is_listed).any():
-            row = int(np.argmax((np.isnan(values) & is_listed).any(axis=1)))
+        has_nan = (np.isnan(values) & is_listed).any(axis=1)
+        if has_nan.any():
+            row = int(np.argmax(has_nan))
             raise DataError(f"distances of query {row} hold NaN; a list is in order of distance")
         before, after = values[:, :-1], values[:, 1:]
         is_closer = after > before if kind in LARGER_IS_CLOSER else after < before
-        is_wrong = (is_closer & is_listed[:, 1:]).any(axis=1)
+        is_wrong = (is_closer & is_listed[:, 1:]).any(axis=1)  # (q,)
         if is_wrong.any():
             row = int(np.argmax(is_wrong))
             word = "increase" if kind in LARGER_IS_CLOSER else "decrease"
@@ -169,33 +186,14 @@ def own_entries(
     `leave_out` and `positions` are arguments of :meth:`Scores.from_top_k`, and `named` (q,) is the
     entry with the name of each query, -1 for none.
     """
-    query_count, entry_count = lists.shape
-    entry = None
+    query_count = len(lists.indices)
+    stated = None
     if positions is not None:
         if leave_out is False:
             raise DataError(
                 "`query_positions` is given, and `leave_out_query` is False; leave one of them out"
             )
-        entry = require_array("query_positions", positions)
-        if entry.shape != (query_count,) or entry.dtype.kind not in "iu":
-            raise DataError(
-                f"`query_positions` has shape {entry.shape} and dtype {entry.dtype}; "
-                f"expected the gallery entry of each of the {query_count:,} queries, -1 for none"
-            )
-        entry = entry.astype(np.int64)
-        if (entry < -1).any() or (entry >= entry_count).any():
-            row = int(np.argmax((entry < -1) | (entry >= entry_count)))
-            raise DataError(
-                f"`query_positions` of query {row} is {entry[row]}; expected an entry "
-                f"from 0 to {entry_count - 1}, or -1"
-            )
-        is_other_person = (entry >= 0) & (codes.gallery[entry] != codes.probe)
-        if is_other_person.any():
-            row = int(np.argmax(is_other_person))
-            raise DataError(
-                f"`query_positions` of query {row} is entry {entry[row]}, which has "
-                "another label than the query; expected the entry that the query is itself"
-            )
+        stated = _checked_positions(positions, lists.gallery_size, codes)
     elif leave_out is not None and require_flag("leave_out_query", leave_out):
         if not np.array_equal(codes.probe, codes.gallery[:query_count]):
             raise DataError(
@@ -203,19 +201,46 @@ def own_entries(
                 "are not those of the first gallery entries; expected query i to be entry i, "
                 "or the entry that each query is, as `query_positions`"
             )
-        entry = np.arange(query_count)
+        stated = np.arange(query_count)
     if named is None:
-        return entry
-    if entry is None:
+        return stated
+    if stated is None:
         return named if (named >= 0).any() else None
-    wrong = (named >= 0) & (entry >= 0) & (named != entry)
-    if wrong.any():
-        row = int(np.argmax(wrong))
+    contradicts = (named >= 0) & (stated >= 0) & (named != stated)
+    if contradicts.any():
+        row = int(np.argmax(contradicts))
         raise DataError(
-            f"query {row} is stated to be entry {entry[row]}, but has the name of entry "
+            f"query {row} is stated to be entry {stated[row]}, but has the name of entry "
             f"{named[row]}; correct `query_positions` or the names"
         )
-    return np.where(named >= 0, named, entry)
+    return np.where(named >= 0, named, stated)
+
+
+def _checked_positions(positions: Any, entry_count: int, codes: Codes) -> np.ndarray:
+    """Return `query_positions` as int64 (q,); each is an entry of the query's subject, or -1."""
+    query_count = len(codes.probe)
+    entry = require_array("query_positions", positions)
+    if entry.shape != (query_count,) or entry.dtype.kind not in "iu":
+        raise DataError(
+            f"`query_positions` has shape {entry.shape} and dtype {entry.dtype}; "
+            f"expected the gallery entry of each of the {query_count:,} queries, -1 for none"
+        )
+    entry = entry.astype(np.int64)
+    is_outside = (entry < -1) | (entry >= entry_count)
+    if is_outside.any():
+        row = int(np.argmax(is_outside))
+        raise DataError(
+            f"`query_positions` of query {row} is {entry[row]}; expected an entry "
+            f"from 0 to {entry_count - 1}, or -1"
+        )
+    is_other_person = (entry >= 0) & (codes.gallery[entry] != codes.probe)
+    if is_other_person.any():
+        row = int(np.argmax(is_other_person))
+        raise DataError(
+            f"`query_positions` of query {row} is entry {entry[row]}, which has "
+            "another label than the query; expected the entry that the query is itself"
+        )
+    return entry
 
 
 # ------------------------------------------------------------------------- the first number
@@ -226,10 +251,9 @@ def numbered_from_zero(
 ) -> Any:
     """Return numbers of gallery entries, such as lists, as they are from 0; negative ones stay.
 
-    `first_index` is the number of the first entry. None is 0, and lists that never hold 0, and seem
-    to count from 1, are asked about: the number of entries occurs, or more of the listed entries
-    are of the query's own person, by the `subjects` of the queries (q,) and of the entries. How
-    often an entry is listed says little: many stand in no list.
+    `first_index` is the number of the first entry. None is 0, but raises :class:`DataError` for
+    lists that seem to count from 1. `subjects` are the labels of the queries (q,) and of the
+    entries. Other faults of `numbers` are left to the checks of :class:`TopKLists`.
     """
     if first_index is not None:
         require_integer("first_index", first_index, low=0, high=1)
@@ -237,7 +261,7 @@ def numbered_from_zero(
         return numbers
     array = require_array(noun, joined(numbers, noun, 2 if noun == "indices" else 1))
     if array.dtype.kind not in "iu":
-        return numbers  # refused where it is checked
+        return numbers
     lists = array.astype(np.int64)
     if first_index == 1:
         if (lists == 0).any():
@@ -247,34 +271,54 @@ def numbered_from_zero(
                 "is 1; give `first_index=0` if it is 0, and -1 where there is no entry"
             )
         return np.where(lists > 0, lists - 1, lists)
-    labels, gallery_labels = subjects
-    entry_count, is_listed = len(gallery_labels), lists >= 0
-    listed = lists[is_listed]
-    if lists.ndim != 2 or len(labels) != len(lists):
+    query_labels, gallery_labels = subjects
+    if lists.ndim != 2 or len(lists) != len(query_labels):
         return numbers
-    if not listed.size or not 0 < listed.max() <= entry_count or not listed.min():
-        return numbers  # refused where lists are checked, or of the entry 0
-    low, high = int(listed.min()), int(listed.max())
-    rows, _ = np.nonzero(is_listed & (lists == (high if high == entry_count else low)))
-    row = int(rows[0])
-    if high == entry_count:
-        evidence = f"hold {entry_count:,}, of {entry_count:,} entries, in list {row}, and never 0"
-    else:
-        # Equal subjects have equal codes, and no person is nobody's own.
-        codes = Codes(labels, gallery_labels)
-        is_person = ~are_of_no_person(labels, NO_PERSON)[:, None]
-        own = [
-            int((is_listed & is_person & (codes.gallery[lists - x] == codes.probe[:, None])).sum())
-            for x in (0, 1)
-        ]
-        # Where neither 0 nor 1 is listed, the numbers themselves say nothing.
-        if own[1] <= own[0] + (0 if low == 1 else np.sqrt(sum(own))):
-            return numbers
-        evidence = (
-            f"hold {low} in list {row}, and never 0, and {own[1]:,} entries of the query's own "
-            f"subject if they count from 1, {own[0]:,} if from 0"
+    evidence = _evidence_of_one(lists, query_labels, gallery_labels)
+    if evidence:
+        raise DataError(
+            f"the lists {evidence}: do they count the gallery entries from 1? Give "
+            "`first_index=1` if they do, or `first_index=0` if they do not"
         )
-    raise DataError(
-        f"the lists {evidence}: do they count the gallery entries from 1? Give `first_index=1` if "
-        "they do, or `first_index=0` if they do not"
+    return numbers
+
+
+def _evidence_of_one(
+    lists: np.ndarray, query_labels: np.ndarray, gallery_labels: np.ndarray
+) -> str:
+    """Return why lists (q, k) seem to count entries from 1, for a message; "" if they do not.
+
+    They never hold 0, and either hold the number of entries, which is the last entry then, or list
+    more entries of the query's own subject if they are read so. How often an entry is listed says
+    little: many stand in no list.
+    """
+    entry_count = len(gallery_labels)
+    is_listed = lists >= 0
+    listed = lists[is_listed]
+    if not listed.size:
+        return ""
+    low, high = int(listed.min()), int(listed.max())
+    if low == 0 or high > entry_count:  # an entry 0, or no entry of this gallery either way
+        return ""
+    if high == entry_count:
+        row = int(np.argmax((lists == high).any(axis=1)))
+        return f"hold {entry_count:,}, of {entry_count:,} entries, in list {row}, and never 0"
+
+    # Equal subjects have equal codes, and no person is nobody's own.
+    codes = Codes(query_labels, gallery_labels)
+    may_be_own = is_listed & ~are_of_no_person(query_labels, NO_PERSON)[:, None]
+    from_zero, from_one = (
+        int((may_be_own & (codes.gallery[lists - first] == codes.probe[:, None])).sum())
+        for first in (0, 1)
+    )
+    # Where 1 is listed and 0 is not, any surplus tells. Where neither is listed, the numbers
+    # themselves say nothing, and the surplus must exceed what chance gives: a difference of two
+    # counts has at most the standard deviation sqrt(their sum).
+    surplus_by_chance = 0 if low == 1 else np.sqrt(from_zero + from_one)
+    if from_one <= from_zero + surplus_by_chance:
+        return ""
+    row = int(np.argmax((lists == low).any(axis=1)))
+    return (
+        f"hold {low} in list {row}, and never 0, and {from_one:,} entries of the query's own "
+        f"subject if they count from 1, {from_zero:,} if from 0"
     )
