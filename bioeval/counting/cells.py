@@ -1,7 +1,17 @@
-"""Cells that scores are counted in: ranges of float bits.
+"""Cells that scores are counted in, so that few of very many scores must be kept and sorted.
 
-The range of the scores need not be known, and the counts of parts of the data can be added. All
-scores are distances. A cell includes its upper edge and not its lower one.
+All scores are distances. The key of a score is a whole number: the bits of its float32 difference
+from a centre, in the order of the scores. A cell is a range of ``1 << shift`` keys, and includes
+its upper edge but not its lower one. With centre 0, keys from `low` = 0x3F800000, which is the key
+of 1.0, and shift 23, the cells are::
+
+    cell 0: all scores up to 2    cell 1: (2, 4]    cell 2: (4, 8]    ...
+
+Cells of one definition can be counted in parts of the data, and the counts added.
+
+:class:`BitCells` defines cells. :func:`choose_cells` chooses them by a sample of the scores, before
+the scores are counted, and says of which cells the scores are to be kept: those in which an
+operating point is expected.
 """
 
 from __future__ import annotations
@@ -90,8 +100,7 @@ class BitCells:
         return float_of(low)
 
 
-# Cells in which impostor scores are counted, chosen by a sample of the scores.
-
+# ------------------------------------------------------------------- cells chosen by a sample
 
 # About how many cells there are for each genuine score, and the limits of their number: most cells
 # have no threshold, so that the others cost little, and all fit into the cache.
@@ -136,6 +145,7 @@ def choose_cells(
 
     - `sample`: impostor scores of some tiles, NaN where there is none
     - `genuine`: the increasing scores of `genuine_attempts`, some of which may have failed
+    - `number_of_scores`: of all impostor scores, of which the sample is a part
     - `targets`: FAR targets; the scores around them and around the EER are kept, unless it is None
     - `number_of_cells`: about how many; by default, it follows from the number of genuine scores
     """
@@ -144,71 +154,116 @@ def choose_cells(
     if not finite:
         cells = BitCells.spanning(dtype, dtype.type(0))
         return cells, np.zeros(int(cells.count) + 2, dtype=bool), (0.0, 1.0)
+
     least = min(float(x.min()) for x in finite)
     largest = max(float(x.max()) for x in finite)
     every_nth = np.concatenate([x[:: max(1, len(x) >> 12)] for x in finite])
     low, middle, high = np.quantile(every_nth, [TAIL, 0.5, 1 - TAIL], method="lower").tolist()
-    is_far_from_0 = largest - least < abs(middle) / 64  # such scores differ in few bits
+
+    # Scores that are far from 0 and close together have few different keys, unless their middle
+    # becomes the centre.
+    is_far_from_0 = largest - least < abs(middle) / 64
+    centre = dtype.type(middle if is_far_from_0 else 0)
     if number_of_cells is None:
         number_of_cells = 1 << (CELLS_A_SCORE * len(genuine)).bit_length()
         number_of_cells = min(max(number_of_cells, LEAST_CELLS), MOST_CELLS)
-    centre = dtype.type(middle if is_far_from_0 else 0)
-    # About so many cells from `low` to `high`, and a margin; all keys are too many.
+    cells = _cells_between(low, high, dtype, centre, number_of_cells)
+
+    # The scores below the first cell are counted in it.
+    is_kept = np.zeros(int(cells.count) + 2, dtype=bool)
+    is_kept[0] = is_kept[-2] = True
+    # Groups of a single tile have no differences that say how far to trust it.
+    if targets is not None and len(finite) > 1:
+        curve = _SampleCurve.from_sample(cells, finite)
+        frrs = curve.frrs(cells.cells_of(genuine), genuine_attempts)
+        # Where FAR is FRR is the EER.
+        levels = [*sorted({*RARE_TARGETS, *targets.tolist()}), frrs]
+        for run in curve.runs_around(levels, number_of_scores):
+            is_kept[run] = True
+        is_kept[-1] = False
+    return cells, is_kept, (middle, moment_scale(least, largest))
+
+
+def _cells_between(
+    low: float, high: float, dtype: np.dtype, centre: Any, number_of_cells: int
+) -> BitCells:
+    """Return about so many cells from one score to another, with a margin at both ends."""
+    # The keys of both scores, halved: the number of all keys is too large for 32 bits.
     shift = 1
     every_key = BitCells(dtype, centre, np.int32(LEAST), np.uint32(shift), np.uint32(SPAN >> shift))
     first, last = every_key.cells_of(np.array([low, high])).tolist()
+    # A sample does not have the outermost scores: an eighth more, and some if both keys are equal.
     margin = (last - first) // 8 + 64
-    first, last = max(first - margin, 0), min(last + margin, SPAN >> shift)
+    first = max(first - margin, 0)
+    last = min(last + margin, SPAN >> shift)
     span = (last - first) << shift
-    cells = BitCells.spanning(dtype, centre, LEAST + (first << shift), span, number_of_cells)
-    kept = np.zeros(int(cells.count) + 2, dtype=bool)
-    kept[[0, -2]] = True
-    if targets is not None and len(finite) > 1:
-        genuine_cells = cells.cells_of(genuine)
-        attempts = genuine_attempts, number_of_scores
-        for run in _expected_runs(cells, finite, genuine_cells, targets, *attempts):
-            kept[run] = True
-        kept[-1] = False
-    return cells, kept, (middle, moment_scale(least, largest))
+    return BitCells.spanning(dtype, centre, LEAST + (first << shift), span, number_of_cells)
 
 
-def _expected_runs(
-    cells: BitCells,
-    sample: Sequence[np.ndarray],
-    genuine_cells: np.ndarray,
-    targets: np.ndarray,
-    genuine_attempts: int,
-    number_of_scores: int,
-) -> Iterator[slice]:
-    """Yield the runs of cells in which points are expected, unless they have many scores."""
-    # Count the sample in groups of its tiles, in coarse cells: runs of `1 << shift` cells.
-    cells_of_groups = []
-    for k in range(min(GROUPS, len(sample))):  # one by one: a sample has millions of scores
-        cells_of_groups.append(cells.cells_of(np.concatenate(sample[k::GROUPS])).astype(np.uint32))
-    first = min(int(x.min()) for x in cells_of_groups)
-    last = max(int(x.max()) for x in cells_of_groups)
-    shift = max(0, int(last - first + 1).bit_length() - SAMPLE_CELLS.bit_length() + 1)
-    width = ((last - first) >> shift) + 1
-    tables = np.array([np.bincount((x - first) >> shift, minlength=width) for x in cells_of_groups])
-    # The coarse cells with scores, and (groups, filled) the scores of each group up to each.
-    filled = np.flatnonzero(tables.any(axis=0))
-    upto = np.cumsum(tables[:, filled], axis=1)
-    # The FAR at the end of each filled cell, and its margin of `ERRORS` standard errors.
-    sizes = upto[:, -1:]
-    total = int(sizes.sum())
-    fars = upto.sum(axis=0) / total
-    between_groups = (upto / sizes).var(axis=0) / (len(upto) - 1)
-    margin = ERRORS * np.sqrt(between_groups + (fars + 1 / total) / total)
-    accepted_genuine = ((genuine_cells - first) >> shift).searchsorted(filled, side="right")
-    frrs = 1 - accepted_genuine / max(genuine_attempts, 1)
-    share_left = min(MOST_KEPT, most_items(MOST_SCORES, 16) / max(number_of_scores, 1))
-    # The fewest scores first. Where FAR is FRR is the EER.
-    for target in (*sorted({*RARE_TARGETS, *targets.tolist()}), frrs):
-        begin = int(np.searchsorted(fars + margin - target, 0))
-        end = int(np.searchsorted(fars - margin - target, 0))
-        begin, end = max(begin - 2, 0), min(end + 2, len(filled) - 1)
-        share = float(fars[end] - (fars[begin - 1] if begin else 0))
-        if share <= share_left:
-            share_left -= share
-            start = first + (int(filled[begin]) << shift) if begin else 0
-            yield slice(start, first + ((int(filled[end]) + 1) << shift))
+@dataclass(frozen=True, eq=False)
+class _SampleCurve:
+    """The FAR along the scores of a sample, by which the cells of a threshold are estimated.
+
+    The sample is counted in coarse cells: coarse cell ``k`` is the run of ``1 << shift`` cells from
+    cell ``first + (k << shift)``.
+    """
+
+    first: int
+    shift: int
+    filled: np.ndarray  # int64 (filled,): the coarse cells with scores, increasing
+    fars: np.ndarray  # float64 (filled,): FAR at the upper edge of each filled coarse cell
+    margins: np.ndarray  # float64 (filled,): how far FAR may be from that of all scores
+
+    @classmethod
+    def from_sample(cls, cells: BitCells, sample: Sequence[np.ndarray]) -> Self:
+        """Count the finite scores of some tiles, in groups of tiles."""
+        cells_of_groups = []
+        for k in range(min(GROUPS, len(sample))):  # one by one: a sample has millions of scores
+            group = np.concatenate(sample[k::GROUPS])
+            cells_of_groups.append(cells.cells_of(group).astype(np.uint32))
+        first = min(int(x.min()) for x in cells_of_groups)
+        last = max(int(x.max()) for x in cells_of_groups)
+        shift = max(0, int(last - first + 1).bit_length() - SAMPLE_CELLS.bit_length() + 1)
+        width = ((last - first) >> shift) + 1
+        # (groups, coarse cells): numbers of scores.
+        counts = [np.bincount((x - first) >> shift, minlength=width) for x in cells_of_groups]
+        tables = np.array(counts)
+        filled = np.flatnonzero(tables.any(axis=0))
+        # (groups, filled): the scores of each group up to each filled cell.
+        upto = np.cumsum(tables[:, filled], axis=1)
+        sizes = upto[:, -1:]
+        total = int(sizes.sum())
+        fars = upto.sum(axis=0) / total
+        # The variance between groups, plus that of independent scores: the first is 0 where all
+        # groups agree, and ``1 / total`` keeps the second above 0.
+        between_groups = (upto / sizes).var(axis=0) / (len(upto) - 1)
+        margins = ERRORS * np.sqrt(between_groups + (fars + 1 / total) / total)
+        return cls(first, shift, filled, fars, margins)
+
+    def frrs(self, genuine_cells: np.ndarray, genuine_attempts: int) -> np.ndarray:
+        """Return the FRR at the upper edge of each filled coarse cell, (filled,)."""
+        coarse_cells = (genuine_cells - self.first) >> self.shift
+        accepted_genuine = coarse_cells.searchsorted(self.filled, side="right")
+        return 1 - accepted_genuine / max(genuine_attempts, 1)
+
+    def runs_around(
+        self, levels: Sequence[float | np.ndarray], number_of_scores: int
+    ) -> Iterator[slice]:
+        """Yield the run of cells in which FAR may reach each level, a number or (filled,).
+
+        All runs together have a limited share of the scores: a level whose run has more than is
+        left is left out. The levels of fewest scores should be first.
+        """
+        share_left = min(MOST_KEPT, most_items(MOST_SCORES, 16) / max(number_of_scores, 1))
+        for level in levels:
+            begin = int(np.searchsorted(self.fars + self.margins - level, 0))
+            end = int(np.searchsorted(self.fars - self.margins - level, 0))
+            # Two cells more at both ends, since a threshold may be in an empty cell between two.
+            begin = max(begin - 2, 0)
+            end = min(end + 2, len(self.filled) - 1)
+            share = float(self.fars[end] - (self.fars[begin - 1] if begin else 0))
+            if share <= share_left:
+                share_left -= share
+                # The first run includes the cells below the sample.
+                start = self.first + (int(self.filled[begin]) << self.shift) if begin else 0
+                yield slice(start, self.first + ((int(self.filled[end]) + 1) << self.shift))
