@@ -1,6 +1,15 @@
 """Rows of numbers as tables: which dimensions are rows and which are columns.
 
-The dimensions and the descriptions of variables decide; no type of results is treated by its name.
+A :class:`Row` is one number of a result: its `measure` (FRR), its `statistic` ("" for a value, or
+"sd"), and its `places`, the labels by dimension (``{"group": "women"}``), for example ::
+
+    EER                       a list: numbers without places but a rank or a part; a table row each
+    FRR of women, of men      a grid: numbers with places; a table row for each place
+    EER of A minus EER of B   differences of three or more systems, in a table of their own
+
+:func:`tables_of` sorts the numbers into these tables. A table is built from `labels` (of its rows),
+`columns` and `cells`, three dicts in order of first appearance. The dimensions and the descriptions
+of variables decide; no type of results is treated by its name.
 """
 
 from __future__ import annotations
@@ -73,28 +82,20 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
         is_in_list = {*row.places} <= {"rank", "part"} and row.statistic in ("", "mean")
         if not (row.is_defined or is_in_list):
             continue
-        # A pair of systems or labels is shown once, in the order of the results.
-        places = [systems.index(x) for x in (row.system, row.other_system) if x in systems]
-        is_mirrored = len(places) == 2 and places[0] > places[1]
-        for other in row.places:
-            dim = other.removeprefix("other_")
-            if not is_mirrored and dim != other and dim in row.places:
-                labels = row.node.dataset[other].values.tolist()
-                is_mirrored = labels.index(row.places[dim]) > labels.index(row.places[other])
-                break
-        if is_mirrored:
+        if _is_mirrored(row, systems):
             continue
         if row.other_system and len(systems) > 2:
             differences.append(row)
         else:
             dims = tuple(x for x in row.places if x not in ("rank", "part"))
             by_places.setdefault(dims, []).append(row)
-    by_dims: dict[tuple[str, ...], list[Row]] = {}  # by the dimensions of a table, () of a list
+    # The dimensions of each table; () is the list. A point, such as a FAR target, may be one.
+    by_dims: dict[tuple[str, ...], list[Row]] = {}
     for dims, rows_of_places in by_places.items():
         dims_of_points = _dims_of_points(rows_of_places)
         for row in rows_of_places:
-            point = (row.at,) if row.at in dims_of_points else ()
-            by_dims.setdefault((*point, *dims), []).append(row)
+            dims_of_table = (row.at, *dims) if row.at in dims_of_points else dims
+            by_dims.setdefault(dims_of_table, []).append(row)
     for dims, rows_of_table in by_dims.items():
         if dims:
             table = _grid(rows_of_table, f"{id}_{'_'.join(dims)}", dims, len(systems))
@@ -105,17 +106,39 @@ def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
             yield systems_in_rows(of_test, id)
         else:
             yield _measures_in_rows(rows_of_table, id, len(systems) > 1)
-    if differences:  # a row for each measure of two systems, and a column for each statistic
-        labels_of_row: dict[Hashable, Sequence[Text]] = {}
-        columns: dict[str, Column] = {}
-        cells: _Cells = {}
-        for row in differences:
-            key = _key(row), row.system, row.other_system
-            labels_of_row.setdefault(key, [label_of(row), _difference(row)])
-            columns.setdefault(row.statistic, Column(row.statistic, _name_of(row.statistic)))
-            cells[key, row.statistic] = _cell(row)
-        heads = [Column("measure"), Column("systems", "systems")]
-        yield _table(f"{id}_differences", heads, labels_of_row, columns, cells)
+    if differences:
+        yield _differences_in_rows(differences, id)
+
+
+def _is_mirrored(row: Row, systems: Sequence[str]) -> bool:
+    """Whether a number is of a pair (b, a) of systems or labels, which is shown as (a, b).
+
+    The first of a pair is the one that comes first in the results. The dimension of the second
+    label has the prefix ``other_``: the places of a pair are ``group`` and ``other_group``.
+    """
+    is_of_two_systems = row.system in systems and row.other_system in systems
+    if is_of_two_systems and systems.index(row.system) > systems.index(row.other_system):
+        return True
+    for other_dim in row.places:
+        dim = other_dim.removeprefix("other_")
+        if dim != other_dim and dim in row.places:
+            labels = row.node.dataset[other_dim].values.tolist()
+            return labels.index(row.places[dim]) > labels.index(row.places[other_dim])
+    return False
+
+
+def _differences_in_rows(rows: Iterable[Row], id: str) -> Table:
+    """Return a table with a row for each measure of two systems, a column for each statistic."""
+    labels: dict[Hashable, Sequence[Text]] = {}
+    columns: dict[str, Column] = {}
+    cells: _Cells = {}
+    for row in rows:
+        key = _key(row), row.system, row.other_system
+        labels.setdefault(key, [label_of(row), _difference(row)])
+        columns.setdefault(row.statistic, Column(row.statistic, _name_of(row.statistic)))
+        cells[key, row.statistic] = _cell(row)
+    heads = [Column("measure"), Column("systems", "systems")]
+    return _table(f"{id}_differences", heads, labels, columns, cells)
 
 
 def _dims_of_points(rows: Iterable[Row]) -> set[str]:
@@ -126,12 +149,14 @@ def _dims_of_points(rows: Iterable[Row]) -> set[str]:
         if row.at and not row.statistic:
             labels.setdefault(row.at, set()).add(str(row.about.get("label", row.measure)))
             points.setdefault(row.at, set()).add(row.point)
-    return {
-        dim
-        for dim, labels_of_dim in labels.items()
-        if len(points[dim]) > _MOST_POINTS_IN_LABELS
-        or (len(points[dim]) > 1 and any({*PLACES}.isdisjoint(fields_of(x)) for x in labels_of_dim))
-    }
+    dims = set()
+    for dim, labels_of_dim in labels.items():
+        number = len(points[dim])
+        # A label without a field for the point would be the same at all points.
+        in_labels = all(not {*PLACES}.isdisjoint(fields_of(label)) for label in labels_of_dim)
+        if number > _MOST_POINTS_IN_LABELS or (number > 1 and not in_labels):
+            dims.add(dim)
+    return dims
 
 
 def _key(row: Row, *without: str) -> Hashable:
@@ -153,7 +178,9 @@ def _table(
     title: Text = "",
 ) -> Table:
     """Return a table; `labels` are those of its rows, in the columns `heads`."""
-    rows = [[*x, *(cells.get((row, column)) for column in columns)] for row, x in labels.items()]
+    rows = []
+    for row, labels_of_row in labels.items():
+        rows.append([*labels_of_row, *(cells.get((row, column)) for column in columns)])
     return Table(id, [*heads, *columns.values()], rows, title=title, names=len(heads))
 
 
@@ -194,22 +221,23 @@ def _measures_in_rows(rows: Sequence[Row], id: str, several_systems: bool) -> Ta
     if all(row.threshold in in_rows for row in rows if row.threshold_cell is not None):
         columns = {x: columns[x] for x in columns if not x.startswith("threshold")}
     # Pooled numbers that equal the means over test parts are left out, too.
-    mean = "test" if "test" in columns else "value_test"
-    with_pooled = [x for x in labels if (x, "pooled") in cells]
-    pooled, means = (
-        [
-            y.value if isinstance(y := cells.get((x, name)), Quantity) else math.nan
-            for x in with_pooled
-        ]
-        for name in ("pooled", mean)
-    )
+    column_of_means = "test" if "test" in columns else "value_test"
+    with_pooled = [key for key in labels if (key, "pooled") in cells]
+    pooled = [_number(cells[key, "pooled"]) for key in with_pooled]
+    means = [_number(cells.get((key, column_of_means))) for key in with_pooled]
     if pooled and np.allclose(pooled, means, rtol=1e-12, atol=0):
         del columns["pooled"]
+    # The values, then the statistics in the order of their headings, then the thresholds.
     if any(row.statistic for row in rows):
         of_values = [x for x in columns if x.startswith("value")]
         of_statistics = [x for x in _HEADINGS.values() if x in columns]
         columns = {x: columns[x] for x in (*of_values, *of_statistics, *columns)}
     return _table(id, [Column("measure")], labels, columns, cells)
+
+
+def _number(cell: Text | None) -> float:
+    """Return the number of a cell; NaN of a cell that is empty or has words."""
+    return cell.value if isinstance(cell, Quantity) else math.nan
 
 
 def _column_of_list(row: Row, several_systems: bool) -> Column | None:
@@ -315,28 +343,26 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
     Each of several systems has columns of its own, or rows of its own if there were too many
     columns. With many places, the table has the worst of each group, or some evenly spread.
     """
-    point = next((x for x in dims if x == rows[0].at), "")
+    point = rows[0].at if rows[0].at in dims else ""  # the dimension of points, if it is one
     measures = {(_key(row, *dims), row.places.get("part"), row.statistic) for row in rows}
     is_wide = n_systems > FEW or len(measures) * n_systems > _MOST_COLUMNS
     in_rows, in_columns = n_systems > 1 and is_wide, n_systems > 1 and not is_wide
-    names = ["system", *dims] if in_rows else list(dims)
+    names = ["system", *dims] if in_rows else list(dims)  # of the labels of a table row
     place_of_row: list[_Place] = []
     for row in rows:
         labels = tuple(row.point if dim == point else row.places[dim] for dim in dims)
         place_of_row.append((row.system, *labels) if in_rows else labels)
-    # The numbers of a row are at one threshold, and those of other rows at others.
-    thresholds_of: dict[Hashable, set[float]] = {}
-    for row, place in zip(rows, place_of_row, strict=True):
-        if row.threshold_cell is not None:
-            thresholds_of.setdefault((row.system, place), set()).add(row.threshold)
-    distinct = set[float]().union(*thresholds_of.values())
-    has_thresholds = len(distinct) > 1 and all(len(x) == 1 for x in thresholds_of.values())
+
+    # The cells. How bad a place is, is told by the first column of rates alone.
+    has_thresholds = _has_thresholds(rows, place_of_row)
     columns: dict[Hashable, Column] = {}
     cells: _Cells = {}
-    rates: dict[Hashable, dict[_Place, float]] = {}  # by column, the larger the worse
+    column_of_badness: Hashable = None
+    badness: dict[_Place, float] = {}  # the larger the worse
     for row, place in zip(rows, place_of_row, strict=True):
         system = row.system if in_columns else ""
-        if has_thresholds and (threshold := row.threshold_cell) is not None:
+        threshold = row.threshold_cell
+        if has_thresholds and threshold is not None:
             heading = _heading_of_threshold(row, in_columns)
             columns.setdefault(("threshold", system), Column("threshold", heading))
             cells[place, ("threshold", system)] = threshold
@@ -344,45 +370,59 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
         if column not in columns:
             columns[column] = _column_of_grid(row, point, in_columns)
         cell = cells[place, column] = row.cell
-        if isinstance(cell, Rate):
-            sign = -1.0 if row.about.get("direction") == "larger" else 1.0
-            rates.setdefault(column, {})[place] = sign * cell.value
-    badness = next(iter(rates.values()), {})
+        if isinstance(cell, Rate) and column_of_badness in (None, column):
+            column_of_badness = column
+            larger_is_better = row.about.get("direction") == "larger"
+            badness[place] = -cell.value if larger_is_better else cell.value
 
-    def numbers(place: _Place) -> list[Any]:  # numbers have 12 digits
-        of_place = [cells.get((place, column)) for column in columns]
-        return [
-            [f"{y:.12g}" for y in (x.value, *(x.interval or ()))]
-            if isinstance(x, Quantity)
-            else repr(x)
-            for x in of_place
-        ]
+    def numbers(place: _Place) -> list[Any]:
+        return [_comparable(cells.get((place, column))) for column in columns]
 
+    # The places without those that say the same: joint labels, and pairs in both orders. Both
+    # orders are kept if half of the pairs would still be too many rows.
     coordinates = rows[0].node.dataset.variables
     places = [*dict.fromkeys(place_of_row)]
     places, joint_labels = _with_joint_labels(places, names, coordinates, numbers)
     of_pairs = _each_pair_once(places, numbers) if len(names) > 1 else places
-    # Of many places, the worst of each group are shown, in whichever order they are.
     is_halved = len(of_pairs) < len(places) and len(of_pairs) <= 2 * _ROWS_OF_MANY
     places = of_pairs if is_halved else places
+
+    # Of many places, the worst of each group are shown, in whichever order they are.
     about = coordinates[dims[-1]].attrs if dims[-1] in coordinates else {}
     is_ranked = about.get("shown") == "worst" and bool(badness)
     candidates = [x for x in places if badness.get(x, 0) > 0] if is_ranked else places
     shown = _shown_places(candidates, badness, bool(point), is_ranked)
-    heads = [Column(x, x.replace("_", " ")) for x in names]
+    heads = [Column(name, name.replace("_", " ")) for name in names]
     if len(shown) < len(candidates):
         worst = "worst " if badness and not point else ""
         heads[-1] = Column(names[-1], _heading_of_some(names[-1], worst, shown, places))
-    labels_of_place = {
-        place: [
+    labels_of_place = {}
+    for place in shown:
+        labels_of_place[place] = [
             joint_labels.get((dim, label)) or label_of_place(coordinates, dim, label)
             for dim, label in zip(names, place, strict=True)
         ]
-        for place in shown
-    }
     title = say(about["title"]) if "title" in about else ""
     table = _table(id, heads, labels_of_place, columns, cells, title)
-    return replace(table, notes=["Pairs are equal in both orders, and listed once."] * is_halved)
+    notes = ["Pairs are equal in both orders, and listed once."] if is_halved else []
+    return replace(table, notes=notes)
+
+
+def _has_thresholds(rows: Sequence[Row], place_of_row: Sequence[_Place]) -> bool:
+    """Whether the numbers of a table row are at one threshold, and other rows at others."""
+    thresholds: dict[Hashable, set[float]] = {}  # of each system and place
+    for row, place in zip(rows, place_of_row, strict=True):
+        if row.threshold_cell is not None:
+            thresholds.setdefault((row.system, place), set()).add(row.threshold)
+    distinct = set[float]().union(*thresholds.values())
+    return len(distinct) > 1 and all(len(x) == 1 for x in thresholds.values())
+
+
+def _comparable(cell: Text | None) -> Any:
+    """Return a cell so that equal numbers are equal though they were rounded: to 12 digits."""
+    if not isinstance(cell, Quantity):
+        return repr(cell)
+    return [f"{number:.12g}" for number in (cell.value, *(cell.interval or ()))]
 
 
 def _column_of_grid(row: Row, point: str, several_systems: bool) -> Column:
