@@ -2,6 +2,13 @@
 
 In a square matrix (i, j) and (j, i) are two attempts. Some protocols compare each pair of templates
 once, or take impostors from the first template of each subject alone; other cells are masked here.
+Of two subjects with the templates a1, a2 and b1, b2, in this order (rows: probes; G: genuine, I:
+impostor, a point: left out)::
+
+    "ordered"  . G I I   "unordered"  . . . .   "first-impostors"  . . . .
+               G . I I                G . . .                      G . . .
+               I I . G                I I . .                      I . . .
+               I I G .                I I G .                      . . G .
 """
 
 from __future__ import annotations
@@ -58,31 +65,16 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
         raise ProtocolError(
             f'`pairs="{rule}"` needs labels: a mask alone does not identify the subjects'
         )
-    codes = scores.codes.gallery
-    has_names = scores.probe_names is not None or any(x in scores.probe_meta for x in NAME_COLUMNS)
+    codes = scores.codes.gallery  # (n,), the subject of each template
     n_before, decided_by = places_in_order(scores.probe_meta, len(codes), scores.probe_names)
     may_be_impostor = np.full(len(codes), rule == "unordered")
-    order = np.argsort(n_before)
-    first_of_subject = order[np.unique(codes[order], return_index=True)[1]]
-    may_be_impostor[first_of_subject] = True
-    left_out = left_out_rows(scores, 0, len(codes))
-    if left_out is None:
-        left_out = np.zeros((len(codes), len(codes)), dtype=bool)
-    # The mask with one comparison of each pair.
-    mask = np.full(left_out.shape, Mask.IGNORE, dtype=np.uint8)
-    comparisons = 0  # cells off the diagonal that the scores do not leave out
-    other_orders = 0  # those that are left out for the other order of their pair
-    for i in range(len(codes)):
-        is_attempt = ~left_out[i]
-        is_attempt[i] = False
-        # The enrolled template is earlier, unless the comparison in this order is missing.
-        is_in_order = is_attempt & ((n_before < n_before[i]) | left_out[:, i])
-        is_genuine = codes == codes[i]
-        is_compared = is_in_order & (is_genuine | (may_be_impostor[i] & may_be_impostor))
-        mask[i, is_compared] = np.where(is_genuine, Mask.GENUINE, Mask.IMPOSTOR)[is_compared]
-        comparisons += int(is_attempt.sum())
-        other_orders += int(is_attempt.sum()) - int(is_in_order.sum())
-    # What is left out of all comparisons, and of the pairs that the rule asks for.
+    if rule == "first-impostors":
+        order = np.argsort(n_before)
+        first_of_subject = order[np.unique(codes[order], return_index=True)[1]]
+        may_be_impostor[first_of_subject] = True
+    mask, comparisons, other_orders = _each_pair_once(scores, n_before, may_be_impostor)
+
+    # How many pairs the rule asks for, and how many of them there are not.
     templates_of_subject = np.bincount(codes)
     genuine_pairs = int((templates_of_subject * (templates_of_subject - 1)).sum()) // 2
     if rule == "unordered":
@@ -90,23 +82,59 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     else:
         subjects = int(np.count_nonzero(templates_of_subject))
         impostor_pairs = subjects * (subjects - 1) // 2
-    missing_genuine = genuine_pairs - int(np.count_nonzero(mask == Mask.GENUINE))
-    missing_impostor = impostor_pairs - int(np.count_nonzero(mask == Mask.IMPOSTOR))
-    missing = missing_genuine + missing_impostor
-    compared = genuine_pairs + impostor_pairs - missing
+    genuine_found = int(np.count_nonzero(mask == Mask.GENUINE))
+    impostor_found = int(np.count_nonzero(mask == Mask.IMPOSTOR))
+    missing_genuine = genuine_pairs - genuine_found
+    missing_impostor = impostor_pairs - impostor_found
+
     notes = []
+    compared = genuine_found + impostor_found
     if compared < comparisons:
-        others = comparisons - other_orders - compared
+        others = comparisons - other_orders - compared  # impostors that are not first templates
         about = {"compared": compared, "orders": other_orders, "others": others}
         notes.append(Message("pairs-left-out", comparisons=comparisons, rule=rule, **about))
-    if missing:
+    if missing_genuine + missing_impostor:
         missing_by_class = {"genuine": missing_genuine, "impostor": missing_impostor}
         notes.append(Message("pairs-missing", rule=rule, **missing_by_class))
-    if rule == "first-impostors" and not decided_by:
-        notes.append(Message("first-by-order", what="impostor attempts"))
-    elif rule == "first-impostors" and decided_by in NUMBER_COLUMNS and not has_names:
-        probes, templates = np.nonzero(mask == Mask.IMPOSTOR)
-        in_order, reverse = scores.values[probes, templates], scores.values[templates, probes]
-        if not np.array_equal(in_order, reverse, equal_nan=True):
-            notes.append(Message("sides-by-order", column=decided_by))
+    if rule == "first-impostors":
+        has_names = scores.probe_names is not None or any(
+            name in scores.probe_meta for name in NAME_COLUMNS
+        )
+        if not decided_by:  # the first template is that of the first row
+            notes.append(Message("first-by-order", what="impostor attempts"))
+        elif decided_by in NUMBER_COLUMNS and not has_names:
+            # The column numbers the templates of each subject, so that of two first templates the
+            # later row is the probe. It matters where the two orders of a pair differ in score.
+            probes, templates = np.nonzero(mask == Mask.IMPOSTOR)
+            in_order, reverse = scores.values[probes, templates], scores.values[templates, probes]
+            if not np.array_equal(in_order, reverse, equal_nan=True):
+                notes.append(Message("sides-by-order", column=decided_by))
     return scores.with_mask(mask).with_remarks(*notes)
+
+
+def _each_pair_once(
+    scores: Scores, n_before: np.ndarray, may_be_impostor: np.ndarray
+) -> tuple[np.ndarray, int, int]:
+    """Return the mask with one comparison of each pair, and two numbers of comparisons.
+
+    `n_before` is the place of each template in the order, `may_be_impostor` whether impostor pairs
+    of it are compared, (n,) both. The numbers are those of all comparisons that the scores do not
+    leave out, and of those whose pair is compared in the other order.
+    """
+    codes = scores.codes.gallery
+    is_left_out = left_out_rows(scores, 0, len(codes))
+    if is_left_out is None:
+        is_left_out = np.zeros((len(codes), len(codes)), dtype=bool)
+    mask = np.full(is_left_out.shape, Mask.IGNORE, dtype=np.uint8)
+    comparisons = other_orders = 0
+    for i in range(len(codes)):
+        is_attempt = ~is_left_out[i]
+        is_attempt[i] = False
+        # The enrolled template is earlier, unless the comparison in the other order is missing.
+        is_in_order = is_attempt & ((n_before < n_before[i]) | is_left_out[:, i])
+        is_genuine = codes == codes[i]
+        is_compared = is_in_order & (is_genuine | (may_be_impostor[i] & may_be_impostor))
+        mask[i, is_compared] = np.where(is_genuine, Mask.GENUINE, Mask.IMPOSTOR)[is_compared]
+        comparisons += int(is_attempt.sum())
+        other_orders += int(is_attempt.sum()) - int(is_in_order.sum())
+    return mask, comparisons, other_orders
