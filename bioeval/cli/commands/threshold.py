@@ -1,4 +1,11 @@
-"""``bioeval threshold``: which threshold to install, and what to expect of it."""
+"""``bioeval threshold``: which threshold to install, and what to expect of it.
+
+The command is one of three studies, by its options:
+
+- ``--on FILE``: a threshold that is chosen on DATA, and judged on FILE (`_judge`)
+- ``--threshold T --promise RATE``: a promise about a threshold, checked on DATA (`_check`)
+- neither: a threshold that is chosen on DATA, and tried on other people in folds (`_study`)
+"""
 
 from __future__ import annotations
 
@@ -77,44 +84,60 @@ def threshold_command(
         target = f"far={far!r}"
     if on:
         _refuse_with("on", options, "threshold", "promise")
-        from bioeval.studies.threshold_study import judge_threshold
-
-        file, *trials = on  # a file, and perhaps the list of its trials
-        if len(trials) > 1:
-            raise click.UsageError(f"{trials[1]} is a third file; expected scores and their trials")
-        train = run.read(data, second)
-        if trials:
-            _, test = run.read_system(file, trials[0], trials=None)
-        else:
-            test = run.read(file)
-        judged = judge_threshold(train, test, target, interval=run.interval_for(test, None))
-        of_test = judged.sel(part="test")
-        run.require_defined([of_test["far"], of_test["frr"]], [test])
-        run.finish(judged)
+        _judge(run, data, second, target, on)
     elif "promise" in options:
-        from bioeval.studies.assurance import check_promise
-
         _refuse_with("promise", options)
-        scores = run.read(data, second)
-        if "threshold" not in options:
-            raise DataError("--promise needs the threshold that it is about: --threshold T")
-        settings = {name: run.settings[name] for name in ("confidence", "unit")}
-        checked = check_promise(scores, options["threshold"], options["promise"], **settings)
-        _finish_with_curves(run, checked, scores, options)
-        fail_if_refuted(run, checked)
+        _check(run, data, second, options)
     elif "threshold" in options:
         raise click.UsageError("--threshold is for a promise: give --promise far=X too")
     else:
-        from bioeval.studies.threshold_study import study_threshold
+        _study(run, data, second, target, options)
 
-        if options["task"] == "open_set":  # open-set identification ranks subjects
-            options["fusion"] = run.use.pop("fusion", "best")
-        limits, seed = run.interval("people"), run.settings["random_state"]
-        scores = run.read(data, second)
-        study = study_threshold(scores, target, interval=limits, random_state=seed, **options)
-        on_all = study["rates"].to_dataset().sel(part="all")
-        run.require_defined([on_all["far"], on_all["frr"]], [scores], results=[study.to_dataset()])
-        _finish_with_curves(run, study, scores, options)
+
+def _judge(run: Run, data: str, second: str | None, target: str, on: tuple[str, ...]) -> None:
+    """Choose a threshold on DATA, and count its errors on the file in `on`."""
+    from bioeval.studies.threshold_study import judge_threshold
+
+    file, *trials = on  # a file, and perhaps the list of its trials
+    if len(trials) > 1:
+        raise click.UsageError(f"{trials[1]} is a third file; expected scores and their trials")
+    train = run.read(data, second)
+    if trials:
+        _, test = run.read_system(file, trials[0], trials=None)  # --trials are those of DATA
+    else:
+        test = run.read(file)
+    judged = judge_threshold(train, test, target, interval=run.interval_for(test, None))
+    of_test = judged.sel(part="test")
+    run.require_defined([of_test["far"], of_test["frr"]], [test])
+    run.finish(judged)
+
+
+def _check(run: Run, data: str, second: str | None, options: dict[str, Any]) -> None:
+    """Check promises about the threshold of ``--threshold``."""
+    from bioeval.studies.assurance import check_promise
+
+    scores = run.read(data, second)
+    if "threshold" not in options:
+        raise DataError("--promise needs the threshold that it is about: --threshold T")
+    settings = {name: run.settings[name] for name in ("confidence", "unit")}
+    checked = check_promise(scores, options["threshold"], options["promise"], **settings)
+    _finish_with_curves(run, checked, scores, options)
+    fail_if_refuted(run, checked)
+
+
+def _study(run: Run, data: str, second: str | None, target: str, options: dict[str, Any]) -> None:
+    """Choose a threshold on all of DATA, and estimate its errors for new people."""
+    from bioeval.studies.threshold_study import study_threshold
+
+    if options["task"] == "open_set":
+        # Open-set identification fuses the templates of subjects: --fusion is not of claims here.
+        options["fusion"] = run.use.pop("fusion", "best")
+    limits, seed = run.interval("people"), run.settings["random_state"]
+    scores = run.read(data, second)
+    study = study_threshold(scores, target, interval=limits, random_state=seed, **options)
+    on_all = study["rates"].to_dataset().sel(part="all")
+    run.require_defined([on_all["far"], on_all["frr"]], [scores], results=[study.to_dataset()])
+    _finish_with_curves(run, study, scores, options)
 
 
 def _refuse_with(chosen: str, options: dict[str, Any], *others: str) -> None:
@@ -145,18 +168,19 @@ def _finish_with_curves(
     if run.page is None:
         run.finish(study)
         return
-    task, counted = "verification", functools.partial(verification, scores)
-    task += f"/{scores.claims_name or 'single'}"
+    task = f"verification/{scores.claims_name or 'single'}"
+    evaluate = functools.partial(verification, scores)
     if options["task"] == "open_set":
-        ranked = {name: options[name] for name in ("rank_unit", "fusion")}
         task = "open_set"
-        counted = functools.partial(open_set, scores, **ranked, impostors="unenrolled")
+        ranking = {name: options[name] for name in ("rank_unit", "fusion")}
+        evaluate = functools.partial(open_set, scores, **ranking, impostors="unenrolled")
     names = {"threshold", "assured_threshold"} & set(study.data_vars)
     chosen = np.array([float(study[name]) for name in names])
-    curves = counted()
-    at_all = np.union1d(curves["threshold"].values, chosen[np.isfinite(chosen)])
-    if len(at_all) > curves.sizes["threshold"]:
-        curves = counted(thresholds=at_all)
+    curves = evaluate()
+    # Another count only if a chosen threshold is not on the curves.
+    thresholds = np.union1d(curves["threshold"].values, chosen[np.isfinite(chosen)])
+    if len(thresholds) > curves.sizes["threshold"]:
+        curves = evaluate(thresholds=thresholds)
     name = str(study.attrs["result_type"]).replace("-", "_")
     tree = xr.DataTree.from_dict({task: curves, name: study})
     run.finish(study, page={scores.name: tree})
