@@ -1,9 +1,18 @@
 """Which comparisons of a matrix are no attempts, by a mask, by `exclude` or by a protocol.
 
-A comparison is missing if it is masked, or failed where failures are no attempts
+A cell of the matrix is the comparison of a probe (row) with a gallery template (column); mates
+are two templates of one person. A mask or `exclude` (such as ``session``: mates of the same
+session) *leave out* cells. A cell is *compared* if it is not left out and compares two different
+templates, and an *attempt* if it has not failed either, or failures are attempts
+(``nan="reject"``).
+
+A comparison is *missing* if it is masked, or failed where failures are no attempts
 (``nan="exclude"``), unless the protocol leaves the comparison out: a template against itself, a
 pair of `exclude`, junk and cameras of a convention. Lists of pairs and top-K lists do not say which
 comparisons should be there, and count as complete.
+
+In this file: the cells of some rows, as flags; :class:`Completeness`, the missing comparisons of
+each probe; and :class:`Exclusion`, one text of `exclude` with the pairs that it leaves out.
 """
 
 from __future__ import annotations
@@ -62,6 +71,7 @@ def excludes_same(scores: Scores, column: str) -> bool:
 def excluded(scores: Scores, i: np.ndarray, j: np.ndarray | slice) -> np.ndarray:
     """Return which cells exclusions leave out; rows `i` and columns `j` are broadcast."""
     mates = scores.codes.probe[i] == scores.codes.gallery[j]
+    # Without exclusions `are_left_out` is False, and an exclusion may be of fewer axes.
     return np.zeros(mates.shape, dtype=bool) | are_left_out(scores.exclusions, i, j, mates)
 
 
@@ -72,7 +82,11 @@ def masked(scores: Scores, mask: Any) -> Scores:
 def left_out_rows(
     scores: Scores, low: int, high: int, order: np.ndarray | None = None
 ) -> np.ndarray | None:
-    """Return which cells of rows ``low:high`` a mask or exclusions leave out; None without both."""
+    """Return which cells of rows ``low:high`` a mask or exclusions leave out; None without both.
+
+    Columns are in the given `order`, (columns,), or as they are. A template with itself is not
+    among these cells; :func:`compared_cells` has both.
+    """
     left_out = None
     if scores.has_mask:
         left_out = scores.cells.read_mask(low, high, order) == Mask.IGNORE
@@ -108,7 +122,8 @@ def attempted_cells(scores: Scores, low: int, high: int) -> np.ndarray:
 
 def may_lack_comparisons(scores: Scores) -> bool:
     """Whether a mask, an exclusion or a failure may leave out comparisons of people."""
-    has_rules = any(x.text for x in scores.exclusions)
+    # An exclusion without a text is of templates of no person.
+    has_rules = any(exclusion.text for exclusion in scores.exclusions)
     return has_rules or excludes_failures(scores) or scores.has_mask
 
 
@@ -166,29 +181,36 @@ class Completeness:
 
     @classmethod
     def from_scores(cls, scores: Scores) -> Completeness:
-        """Count the comparisons of each probe; read scores only if comparisons may be missing."""
+        """Count the comparisons of each probe; read scores only if comparisons may be missing.
+
+        What the protocol leaves out is counted in a second pass, which reads no scores, and only if
+        comparisons are missing, which is rare.
+        """
         may_lack = scores.has_mask or excludes_failures(scores)
         if scores.layout in ("pairs", "top-k") or not may_lack:
             return COMPLETE
         probe_count, gallery_count = scores.shape
-        missing, left_out = np.zeros((2, probe_count), dtype=np.int64)
-        rules = bool(scores.exclusions) or hasattr(scores.cells.mask, "removed")
-        itself = columns_of_probes(scores)
+        has_rules = bool(scores.exclusions) or hasattr(scores.cells.mask, "removed")
+        own_column = columns_of_probes(scores)  # (probes,), -1 if the gallery lacks the template
+        missing = np.zeros(probe_count, dtype=np.int64)
         for low, high in row_spans(probe_count, gallery_count):
-            absent = scores.cells.missing(low, high, scores.nan == "exclude")
-            has_itself = np.flatnonzero(itself[low:high] >= 0)
-            absent[has_itself, itself[low:high][has_itself]] = False
-            if rules and absent.any():
-                absent &= ~left_out_by_protocol(scores, np.arange(low, high))
-            missing[low:high] = _true_by_row(absent)
+            is_missing = scores.cells.missing(low, high, scores.nan == "exclude")
+            own_column_of_rows = own_column[low:high]
+            has_own = np.flatnonzero(own_column_of_rows >= 0)
+            is_missing[has_own, own_column_of_rows[has_own]] = False
+            if has_rules and is_missing.any():
+                is_missing &= ~left_out_by_protocol(scores, np.arange(low, high))
+            missing[low:high] = _true_by_row(is_missing)
         if not missing.any():
             return COMPLETE
-        left_out[itself >= 0] = 1
-        if rules:
+
+        left_out = (own_column >= 0).astype(np.int64)
+        if has_rules:
             for low, high in row_spans(probe_count, gallery_count):
-                rows = np.arange(low, high)
-                left_out[rows] = _true_by_row(left_out_by_protocol(scores, rows))
-        return cls(gallery_count - left_out - missing, gallery_count - left_out)
+                is_left_out = left_out_by_protocol(scores, np.arange(low, high))
+                left_out[low:high] = _true_by_row(is_left_out)
+        expected = gallery_count - left_out
+        return cls(expected - missing, expected)
 
     def of_probes(self, probes: np.ndarray) -> Completeness:
         if self.nothing_missing:
@@ -208,21 +230,27 @@ class Completeness:
     @property
     def attrs(self) -> dict[str, int]:
         """The numbers of candidates as attributes of a result, if some probes are incomplete."""
-        searches = self.compared > 0
+        is_search = self.compared > 0
         return {
             "incomplete_probes": self.incomplete,
-            "candidates_least": int(self.compared[searches].min()),
-            "candidates_most": int(self.compared[searches].max()),
-            "candidates": int(self.expected[searches].max()),
+            "candidates_least": int(self.compared[is_search].min()),
+            "candidates_most": int(self.compared[is_search].max()),
+            "candidates": int(self.expected[is_search].max()),
         }
 
     def messages(self) -> list[Message]:
         if not self.incomplete:
             return []
         attrs = self.attrs
-        about = {"least": attrs["candidates_least"], "most": attrs["candidates_most"]}
-        about |= {"probes": attrs["incomplete_probes"], "searches": self.searches}
-        return [Message("candidates-missing", **about, candidates=attrs["candidates"])]
+        message = Message(
+            "candidates-missing",
+            least=attrs["candidates_least"],
+            most=attrs["candidates_most"],
+            probes=attrs["incomplete_probes"],
+            searches=self.searches,
+            candidates=attrs["candidates"],
+        )
+        return [message]
 
 
 #: The completeness of any number of probes of which no comparison is missing.
@@ -256,8 +284,9 @@ class Exclusion:
     values: tuple[str, str] | None
     differs: bool  # whether pairs with different values are left out, and not with the same value
     of_all: bool  # whether all such pairs are left out, and not mates alone
-    #: The codes of both sides that are equal in the pairs in question; empty where only the form
-    #: is known.
+    #: Codes of the values of all templates, (probes,) and (gallery,). Codes are equal in pairs with
+    #: the same value (of ``session``), or with the stated values (of ``camera=3/2``). Empty after
+    #: :meth:`parse`, which knows the text alone; :meth:`of_sides` fills them.
     codes: Codes = field(default_factory=lambda: Codes.known(*np.zeros((3, 0), dtype=np.int64)))
 
     @classmethod
@@ -281,20 +310,24 @@ class Exclusion:
     ) -> Self:
         """Return the exclusion with codes that are equal in pairs of equal, or stated, values.
 
-        The code of an unknown value is negative.
+        An unknown value has the code -1 in a probe and -2 in a gallery template, and equals none.
+        Of stated values, templates that have the value of their side have the code 0, other probes
+        1, and other gallery templates 2.
         """
         codes = column_codes(probe_meta[self.column], gallery_meta[self.column], self.column)
         if self.values is None:
             return replace(self, codes=codes)
         names = codes.values.tolist()
-        sides = []
-        for code, (value, side) in enumerate(
-            zip(self.values, (codes.probe, codes.gallery), strict=True), start=1
-        ):
-            codes_of_names = [0 if is_written(name, value) else code for name in names]
-            # The negative codes of unknown values, -1 and -2, index the last two.
-            sides.append(np.append(codes_of_names, [-2, -1])[side])
-        return replace(self, codes=Codes.known(codes.values, *sides))
+
+        def recoded(side: np.ndarray, value: str, other: int) -> np.ndarray:
+            code_of_name = [0 if is_written(name, value) else other for name in names]
+            # The codes of unknown values, -1 and -2, index the last two items, and stay.
+            return np.array([*code_of_name, -2, -1])[side]
+
+        probe_value, gallery_value = self.values
+        probe = recoded(codes.probe, probe_value, other=1)
+        gallery = recoded(codes.gallery, gallery_value, other=2)
+        return replace(self, codes=Codes.known(codes.values, probe, gallery))
 
     def require(
         self, probe_meta: Mapping[str, np.ndarray], gallery_meta: Mapping[str, np.ndarray]
@@ -303,63 +336,75 @@ class Exclusion:
         common = [name for name in probe_meta if name in gallery_meta]
         if self.column not in common:
             side = "gallery" if self.column in probe_meta else "probe"
-            listed = f"both sides have: {', '.join(common)}"
+            columns = f"both sides have: {', '.join(common)}"
             if not common:
-                both = ("probe", probe_meta), ("gallery", gallery_meta)
-                of_sides = [f"the {x} metadata have {', '.join(y)}" for x, y in both if y]
-                listed = ", ".join(of_sides) or "there are none"
+                sides = ("probe", probe_meta), ("gallery", gallery_meta)
+                of_sides = [f"the {x} metadata have {', '.join(meta)}" for x, meta in sides if meta]
+                columns = ", ".join(of_sides) or "there are none"
             raise DataError(
                 f"exclude names {self.column!r}, but the {side} metadata have no such column; "
-                f"{listed}.{nearest_name(self.column, common or [*probe_meta, *gallery_meta])}"
+                f"{columns}.{nearest_name(self.column, common or [*probe_meta, *gallery_meta])}"
             )
         if self.values is None:
             return
         values = self.of_sides(probe_meta, gallery_meta).codes.values.tolist()
         names = [str(plain(value)) for value in values]
-        for missing in (x for x in self.values if not any(is_written(y, x) for y in values)):
+        for stated in self.values:
+            if any(is_written(value, stated) for value in values):
+                continue
             raise DataError(
-                f"exclude has {self.text!r}, but no template has the {self.column} {missing!r}; "
+                f"exclude has {self.text!r}, but no template has the {self.column} {stated!r}; "
                 f"there are {', '.join(names[:10])}{' ...' if len(names) > 10 else ''}."
-                f"{nearest_name(missing, names)}"
+                f"{nearest_name(stated, names)}"
             )
 
     def holds(
         self, probe: np.ndarray | slice | int, gallery: np.ndarray | slice | int
     ) -> np.ndarray:
-        """Return which pairs are left out; the rows and the columns are broadcast."""
+        """Return which pairs are of the form, mates or not; the rows and the columns are broadcast.
+
+        Mates among them are left out, and others only with `of_all` (:func:`are_left_out`).
+        """
         return (self.codes.probe[probe] == self.codes.gallery[gallery]) != self.differs
 
     def number(self, subjects: Codes, probe_ids: np.ndarray, gallery_ids: np.ndarray) -> int:
-        """Return the number of comparisons of different templates that are left out, by labels."""
-        probe_person = np.zeros(len(probe_ids), dtype=np.int64)
-        gallery_person = np.zeros(len(gallery_ids), dtype=np.int64)
-        if not self.of_all:
-            probe_person, gallery_person = subjects.probe, subjects.gallery
-        probe_code, gallery_code = self.codes.probe, self.codes.gallery
+        """Return the number of comparisons of different templates that are left out, by labels.
+
+        They are counted by the codes, without looking at each cell.
+        """
+        codes = self.codes
+        probe_person, gallery_person = subjects.probe, subjects.gallery
+        if self.of_all:  # it does not matter whose templates they are
+            probe_person, gallery_person = np.zeros_like(codes.probe), np.zeros_like(codes.gallery)
+        equal = _equal_pairs(probe_person, gallery_person, codes.probe, codes.gallery)
+        # A template with itself is counted among the pairs, but is left out in any case.
         own_column = places_of_ids(probe_ids, gallery_ids)
         has_own = own_column >= 0
-        equals_itself = probe_code[has_own] == gallery_code[own_column[has_own]]
-        equal = _equal_pairs((probe_person, probe_code), (gallery_person, gallery_code))
+        equals_itself = codes.probe[has_own] == codes.gallery[own_column[has_own]]
         equal -= int(equals_itself.sum())
         if not self.differs:
             return equal
-        no_code = np.zeros_like(probe_code), np.zeros_like(gallery_code)
-        pairs = _equal_pairs((probe_person, no_code[0]), (gallery_person, no_code[1]))
+        no_code = np.zeros_like(codes.probe), np.zeros_like(codes.gallery)
+        pairs = _equal_pairs(probe_person, gallery_person, *no_code)
         return pairs - int(has_own.sum()) - equal
 
 
 def _equal_pairs(
-    probe: tuple[np.ndarray, np.ndarray], gallery: tuple[np.ndarray, np.ndarray]
+    probe_person: np.ndarray,
+    gallery_person: np.ndarray,
+    probe_code: np.ndarray,
+    gallery_code: np.ndarray,
 ) -> int:
-    """Return the number of pairs with equal people and equal codes; a side is (people, codes)."""
-    size = 3 + max(int(side[1].max(initial=0)) for side in (probe, gallery))
-    # Codes are -2 or more.
-    probe_keys, gallery_keys = (
-        person.astype(np.int64) * size + code + 2 for person, code in (probe, gallery)
-    )
+    """Return the number of pairs of a probe and a gallery template with equal people and codes."""
+    # Person and code as one number; codes are -2 or more.
+    size = 3 + max(int(probe_code.max(initial=0)), int(gallery_code.max(initial=0)))
+    probe_keys = probe_person.astype(np.int64) * size + probe_code + 2
+    gallery_keys = gallery_person.astype(np.int64) * size + gallery_code + 2
     distinct, counts = np.unique(gallery_keys, return_counts=True)
     if not len(distinct):
         return 0
+    # A probe makes as many pairs as gallery templates have its key. A key above all others would be
+    # past the end.
     place = np.minimum(np.searchsorted(distinct, probe_keys), len(distinct) - 1)
     return int(counts[place][distinct[place] == probe_keys].sum())
 
@@ -381,11 +426,14 @@ def exclusions_of_scores(
 ) -> tuple[Exclusion, ...]:
     """Return the exclusions that texts state, and, if there are any, of pairs of no person."""
     exclusions = [x.of_sides(probe_meta, gallery_meta) for x in map(Exclusion.parse, texts)]
-    probe, gallery = (subjects.no_person[x] for x in (subjects.probe, subjects.gallery))
-    if probe.any() and gallery.any():
-        codes = Codes.known(np.zeros(1), np.where(probe, 0, -1), np.where(gallery, 0, -2))
-        noun = "no person"
-        exclusions.append(Exclusion("", noun, None, differs=False, of_all=True, codes=codes))
+    probe_is_nobody = subjects.no_person[subjects.probe]
+    gallery_is_nobody = subjects.no_person[subjects.gallery]
+    # Whether two templates of no person are mates is not known: such pairs are no attempts.
+    if probe_is_nobody.any() and gallery_is_nobody.any():
+        probe, gallery = np.where(probe_is_nobody, 0, -1), np.where(gallery_is_nobody, 0, -2)
+        codes = Codes.known(np.zeros(1), probe, gallery)
+        nobody = Exclusion("", "no person", None, differs=False, of_all=True, codes=codes)
+        exclusions.append(nobody)
     return tuple(exclusions)
 
 
