@@ -1,4 +1,13 @@
-"""Differences between people: the zoo of subjects, and the rates of each group."""
+"""Differences between people: the zoo of subjects, and the rates of each group.
+
+:func:`zoo` draws a point for each subject, by its mean scores, and names the animals.
+:func:`groups` draws two panels: at the left FRR, a row for each group, and at the right FAR of each
+pair of groups in colours, or FAR of each group in the same way as FRR.
+
+A plot begins with ``Display(...)``, which has the axes, and ends with ``plot.finish``, which writes
+title, caption and labels. The decorator ``styled`` sets sizes and colours in ``Style`` while it is
+drawn.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +46,7 @@ SIZE = 6.4, 5.6  # the figure, in inches
 FROM_CORNER = 6  # distance of a word from its corner, in points
 FROM_POINT = 5  # distance of a name from its point
 
+#: In the order of their colours; the first are the usual subjects, in grey.
 _MARKERS = {NO_ANIMAL: "o", "dove": "o", "worm": "s", "chameleon": "^", "phantom": "D"}
 
 
@@ -57,30 +67,34 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     """
     systems = pick(data, "zoo", single=True)
     ds = systems[0].dataset
-    genuine = ds["genuine_mean"].values
+    genuine = ds["genuine_mean"].values  # (subjects,)
     impostor = ds["impostor_mean"].values
     is_placed = ~(np.isnan(genuine) | np.isnan(impostor))
     number = int(is_placed.sum())
     why_empty = "" if number else "No subject has both genuine and impostor attempts"
-    names_drawn: list[Annotation] = []
-    options: dict[str, Any] = {"drawn": names_drawn, "why_empty": why_empty}
-    plot = Display(systems, ax, style, SIZE, **options)
+    names_drawn: list[Annotation] = []  # `drawn` of the display; filled at the end
+    plot = Display(systems, ax, style, SIZE, drawn=names_drawn, why_empty=why_empty)
     ax = plot.ax_
-    quantile = float(ds.attrs["quantile"])
-    sign = 1 if str(ds.attrs["kind"]) == "similarity" else -1
+
+    # A point for each subject, with the marker and colour of its animal.
     size = 24 if number <= 300 else 9  # area of a point, in square points
     animals = ds["animal_of_subject"].values.astype(str)
     for k, (animal, marker) in enumerate(_MARKERS.items()):
         is_member = is_placed & (animals == animal)
-        colour = Style.colour(k - 1) if k else Style.rule
-        properties = {"s": size, "marker": marker, "linewidth": 0, "color": colour, **style}
-        x, y = (ds[name].values[is_member] for name in ("genuine_mean", "impostor_mean"))
-        ax.scatter(x, y, **properties)
+        colour = Style.rule if animal == NO_ANIMAL else Style.colour(k - 1)
+        properties = {"s": size, "marker": marker, "linewidth": 0, "color": colour}
+        ax.scatter(genuine[is_member], impostor[is_member], **{**properties, **style})
+
+    # Lines at the best and the worst subjects of each axis.
+    quantile = float(ds.attrs["quantile"])
+    kind = str(ds.attrs["kind"])
+    sign = 1 if kind == "similarity" else -1  # of a better genuine score
     count = number_of_best(quantile, number)
     _draw_limits(ax.axvline, _limits(genuine[is_placed], sign, count))
     _draw_limits(ax.axhline, _limits(impostor[is_placed], -sign, count))
     ax.margins(0.12)
-    # Write each animal, with its number, into its corner; `sign` is -1 for distances.
+
+    # Each animal, with its number, in its corner.
     counts = dict(zip(ds["animal"].values.tolist(), ds["animal_count"].values, strict=True))
     for animal, (by_genuine, by_impostor) in ANIMALS.items():
         if animal not in counts:
@@ -88,40 +102,38 @@ def zoo(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         is_right = (by_genuine == "best") == (sign > 0)
         is_top = (by_impostor == "best") == (sign < 0)
         corner = float(is_right), float(is_top)
-        offset = -FROM_CORNER if is_right else FROM_CORNER, -FROM_CORNER if is_top else FROM_CORNER
-        note(
-            ax,
-            f"{animal}s {counts[animal]}",
-            corner,
-            offset,
-            color=Style.text,
-            fontweight="bold",
-            xycoords="axes fraction",
-            **_towards(not is_right, not is_top),
-        )
+        across = -FROM_CORNER if is_right else FROM_CORNER
+        up = -FROM_CORNER if is_top else FROM_CORNER
+        look: dict[str, Any] = {"color": Style.text, "fontweight": "bold"}
+        look.update(_towards(not is_right, not is_top), xycoords="axes fraction")
+        note(ax, f"{animal}s {counts[animal]}", corner, (across, up), **look)
     if why_empty:
         ax.text(0.5, 0.5, Style.translated(why_empty), transform=ax.transAxes, ha="center")
-    worst = list[int]()
+
+    # The subjects with the highest rates of each kind of error.
+    worst: list[int] = []
     for errors, rates in zip(ds["errors"].values, ds["rate"].values, strict=True):
         ranked = highest_rates(errors, rates)
-        if len({rates[i] for i in ranked[: NAMED + 1]}) > 1 or len(ranked) <= NAMED:
-            worst += ranked[:NAMED]  # more who all have the highest rate are not named
-    worst = [i for i in list(dict.fromkeys(worst)) if is_placed[i]]
-    caption = [
-        f"dashed: best and worst {100 * quantile:g} %",
-        "named: highest error rates" if worst else "",
-    ]
-    noun = str(ds.attrs["kind"])
+        # If there are more, and all have the same rate, none is worse than others.
+        if len(ranked) <= NAMED or len({rates[i] for i in ranked[: NAMED + 1]}) > 1:
+            worst += [i for i in ranked[:NAMED] if is_placed[i]]
+    worst = list(dict.fromkeys(worst))  # once, though among the worst in both errors
+
+    caption = [f"dashed: best and worst {100 * quantile:g} %"]
+    if worst:
+        caption.append("named: highest error rates")
     better, worse = ("larger", "smaller") if sign > 0 else ("smaller", "larger")
-    x_label = f"Mean genuine {noun} ({better} is better)"
-    y_label = f"Mean impostor {noun} ({worse} is better)"
+    x_label = f"Mean genuine {kind} ({better} is better)"
+    y_label = f"Mean impostor {kind} ({worse} is better)"
     plot.finish(plot.of_system("Mean scores of each subject"), caption, x_label, y_label)
+    # Names are placed last: on which side of its point a name is depends on the final axes.
     names = ds["subject"].values[worst]
     names_drawn.extend(_name_worst(ax, genuine[worst], impostor[worst], names))
     return plot
 
 
 def _draw_limits(draw_line: Callable[..., Any], limits: tuple[float, float]) -> None:
+    """Draw dashed lines by ``ax.axvline`` or ``ax.axhline``."""
     for limit in limits:
         if np.isfinite(limit):
             draw_line(limit, color=Style.rule, linewidth=THIN, linestyle="--", zorder=1)
@@ -153,6 +165,7 @@ def _name_worst(ax: Axes, x: np.ndarray, y: np.ndarray, names: np.ndarray) -> li
 
 
 def _towards(right: bool, up: bool) -> dict[str, str]:
+    """Return the alignment of a text that extends to the right or left, and up or down."""
     return {"ha": "left" if right else "right", "va": "bottom" if up else "top"}
 
 
@@ -221,6 +234,8 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     overall_frr = float(ds["frr"][-1])
     overall_far = float(ds["far"].values.flat[-1])
     ds = ds.isel({dim: slice(-1) for dim in ("group", "claimed_group") if dim in ds.dims})
+
+    # Two panels side by side, or one below the other.
     is_narrow = Style.look.is_narrow
     height = HEIGHT_WITHOUT_GROUPS + HEIGHT_OF_GROUP * Style.look.factor * ds.sizes["group"]
     height = float(np.clip(height, LEAST_HEIGHT, MOST_HEIGHT))
@@ -230,23 +245,27 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
     plot = Display(systems, ax, style, size)
     left = plot.ax_
     right = plot.divide(2, 1) if is_narrow else plot.divide(1, 2, width_ratios=(1, PAIRS_TO_RATES))
-    # The names of the groups that are named, by the index of the group.
+
+    # The names that have room, by the index of their group: of every second or third group ...
     groups = ds["group"].values.tolist()
     longest, small = LONGEST_NAME[Style.look.width is not None], Style.look.small
     letters = min(max(len(str(group)) for group in groups), longest)
     lines_of_names = (WITHOUT_TITLE * room(left)[1] - letters * LETTER * small) / small
     most_groups = max(1, min(int(lines_of_names / LINE_SPACING), MOST_NAMED))
-    names = {
-        i: Style.translated(as_plot_text(short_name(str(groups[i]), longest)))
-        for i in range(0, len(groups), -(-len(groups) // most_groups))
-    }
+    step = -(-len(groups) // most_groups)  # rounded up
+    names: dict[int, str] = {}
+    for i in range(0, len(groups), step):
+        names[i] = Style.translated(as_plot_text(short_name(str(groups[i]), longest)))
     positions = [*names]
+
+    # The left panel: FRR.
     _draw_rates(left, ds, "frr", overall_frr, style)
     subjects = ds["subjects"].values[positions].tolist()
     rows = zip(names.values(), subjects, strict=True)
     left.set_yticks(positions, [f"{name} ({number:,})" for name, number in rows])
     caption: list[Text] = [say("at {rule}", rule=rule_in_words(rule_of(ds.attrs)))]
-    caption += [HOLLOW] * bool(ds["frr_flagged"].any())
+    if ds["frr_flagged"].any():
+        caption.append(HOLLOW)
     caption.append(_test_in_words(ds, "frr"))
     # On a slide, the panel is too narrow for the attempts and people.
     counted_systems: list[System] | None = None
@@ -258,56 +277,82 @@ def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> Display:
         plot.named(say("False reject rate, {frr}")),
         systems=counted_systems,
     )
+
+    # The right panel: FAR by group, or by pair of groups.
     right.set_yticks(positions, [name if is_narrow else "" for name in names.values()])
     for axes in (left, right):
         axes.tick_params(length=0)
     if ds["far"].ndim == 1:
         _draw_rates(right, ds, "far", overall_far, style)
         label = plot.named(say("False accept rate, {far}"))
-        caption = [HOLLOW] * bool(ds["far_flagged"].any())
+        caption = [HOLLOW] if ds["far_flagged"].any() else []
         plot.finish(say("{far} by group of the probe"), caption, label, ax=right)
     else:
-        # Draw FAR by pair of groups, with all words; `names` are by the index of the group.
-        in_cells = ds.sizes["group"] <= MOST_CELLS[Style.look.width is not None]
-        right.grid(False)
-        right.set_facecolor(UNDEFINED)
-        far = ds["far"].values
-        norm = Normalize(0, float(np.nanmax(far, initial=0.0)) or 1.0)
-        image = right.imshow(far, COLOURS, norm, aspect="auto", interpolation="nearest")
-        if in_cells:
-            words: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": small}
-            for (i, j), rate in np.ndenumerate(far):
-                text = percent(rate).removesuffix(" %") if rate else "0"
-                text += "*" * int(ds["far_flagged"].values[i, j])
-                text = Style.translated("n/a") if np.isnan(rate) else text
-                is_dark = norm(rate) > 0.6
-                right.text(j, i, text, color="white" if is_dark else Style.text, **words)
-        if not in_cells or Style.look.width is None:  # else the cells say it, and room is scarce
-            bar = colour_bar(right, image)
-            bar.ax.yaxis.set_major_formatter(in_per_cent)
-        longest_name = max(map(len, names.values())) * LETTER * Style.look.small
-        is_vertical = longest_name > room(right)[0] / len(names) - 4
-        right.set_xticks([*names], [*names.values()], rotation=90 * is_vertical)
-        is_starred = in_cells and bool(ds["far_flagged"].any())
-        legend: list[Text] = ["*: few people or errors"] * is_starred
-        legend.append(_test_in_words(ds, "far"))
-        legend += ["grey: not defined"] * bool(np.isnan(far).any())
-        title = say("{far} by pair of groups{unit}", unit=" (%)" if in_cells else "")
-        y_label = "Group of the probe" if Style.look.is_narrow else ""
-        plot.finish(title, legend, "Group of the claimed subject", y_label, right)
+        _draw_pairs(plot, right, ds, names)
     return plot
 
 
+def _draw_pairs(plot: Display, ax: Axes, ds: xr.Dataset, names: Mapping[int, str]) -> None:
+    """Draw FAR by pair of groups, with all words; `names` are by the index of the group.
+
+    A row is a group of probes, and a column a group of claimed subjects.
+    """
+    has_fixed_width = Style.look.width is not None
+    small = Style.look.small
+    far = ds["far"].values  # (groups, claimed groups)
+    is_flagged = ds["far_flagged"].values.astype(bool)
+    ax.grid(False)
+    ax.set_facecolor(UNDEFINED)
+    norm = Normalize(0, float(np.nanmax(far, initial=0.0)) or 1.0)
+    image = ax.imshow(far, COLOURS, norm, aspect="auto", interpolation="nearest")
+
+    # Few groups: each rate in its cell, in a colour that is read on the colour of the cell.
+    in_cells = ds.sizes["group"] <= MOST_CELLS[has_fixed_width]
+    if in_cells:
+        words: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": small}
+        for (row, column), rate in np.ndenumerate(far):
+            if np.isnan(rate):
+                text = Style.translated("n/a")
+            else:
+                text = percent(rate).removesuffix(" %") if rate else "0"
+                text += "*" if is_flagged[row, column] else ""
+            colour = "white" if norm(rate) > 0.6 else Style.text
+            ax.text(column, row, text, color=colour, **words)
+    if not in_cells or not has_fixed_width:  # else the cells say it, and room is scarce
+        bar = colour_bar(ax, image)
+        bar.ax.yaxis.set_major_formatter(in_per_cent)
+
+    # Names below the columns are vertical if they are wider than a column.
+    longest_name = max(map(len, names.values())) * LETTER * small
+    is_vertical = longest_name > room(ax)[0] / len(names) - 4
+    ax.set_xticks([*names], [*names.values()], rotation=90 if is_vertical else 0)
+
+    caption: list[Text] = []
+    if in_cells and is_flagged.any():
+        caption.append("*: few people or errors")
+    caption.append(_test_in_words(ds, "far"))
+    if np.isnan(far).any():
+        caption.append("grey: not defined")
+    title = say("{far} by pair of groups{unit}", unit=" (%)" if in_cells else "")
+    y_label = "Group of the probe" if Style.look.is_narrow else ""
+    plot.finish(title, caption, "Group of the claimed subject", y_label, ax)
+
+
 def _test_in_words(ds: xr.Dataset, rate: str) -> Text:
+    """Return the p-value of equal groups; empty without a test, or if the width is fixed."""
     p = value_of(ds, f"{rate}_groups_p")
-    within = " within groups" * (rate == "far")
-    is_narrow = Style.look.width is not None
-    return "" if np.isnan(p) or is_narrow else f"equal groups: p = {p:.2g}{within}"
+    if np.isnan(p) or Style.look.width is not None:
+        return ""
+    return f"equal groups: p = {p:.2g}" + (" within groups" if rate == "far" else "")
 
 
 def _draw_rates(
     ax: Axes, ds: xr.Dataset, rate: str, overall: float, style: Mapping[str, Any]
 ) -> None:
+    """Draw FRR or FAR of each group as a point with its interval, and a line at the overall rate.
+
+    The first group is on top. Points that rest on little are hollow.
+    """
     positions = np.arange(ds.sizes["group"])
     flagged = ds[f"{rate}_flagged"].values.astype(bool)
     colour = Style.colour(Style.hues[rate])
