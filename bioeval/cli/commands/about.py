@@ -67,24 +67,31 @@ def _show_and_run(*words: str) -> None:
 
 
 def _findings(files: Sequence[Path]) -> list[str]:
+    """Return sentences on the two systems, of 1991 and of 2017."""
     from bioeval.scores.formats import load
     from bioeval.studies.compare import compare
     from bioeval.studies.worst_pairs import worst_pairs
 
     systems = {file.stem: load(file) for file in files}
     compared = compare(*systems.values()).sel(far_target=0.1)
-    rates = [100 * compared[x].values for x in ("eer", "frr_at_far", "recognition_rate")]
-    old, new = zip(*rates, strict=True)
+    # Percentages of each measure, for both systems: (1991, 2017).
+    eer = 100 * compared["eer"].values
+    frr = 100 * compared["frr_at_far"].values
+    recognised = 100 * compared["recognition_rate"].values
+    # Differences are (system, other_system): here the first system and the second.
     low, high = (100 * compared[f"eer_difference_{end}"].values[0, 1] for end in ("low", "high"))
-    worst = {name: worst_pairs(scores, 1).isel(pair=0) for name, scores in systems.items()}
-    alike = (f"{x.probe_label:s} and {x.gallery_label:s} in {n[-4:]}" for n, x in worst.items())
+    alike = []
+    for name, scores in systems.items():
+        pair = worst_pairs(scores, 1).isel(pair=0)
+        year = name[-4:]  # of faces-1991
+        alike.append(f"{pair.probe_label:s} and {pair.gallery_label:s} in {year}")
     people = len(systems[files[0].stem].subjects)
     return [
-        f"EER of single pairs: {old[0]:.2f} % in 1991, {new[0]:.2f} % in 2017.",
-        f"At most 10 % of impostors accepted: {old[1]:.2f} % of genuine attempts are rejected "
-        f"in 1991, {new[1]:.2f} % in 2017.",
-        f"The nearest of all other images is of the same person: {old[2]:.2f} % in 1991, "
-        f"{new[2]:.2f} % in 2017.",
+        f"EER of single pairs: {eer[0]:.2f} % in 1991, {eer[1]:.2f} % in 2017.",
+        f"At most 10 % of impostors accepted: {frr[0]:.2f} % of genuine attempts are rejected "
+        f"in 1991, {frr[1]:.2f} % in 2017.",
+        f"The nearest of all other images is of the same person: {recognised[0]:.2f} % in 1991, "
+        f"{recognised[1]:.2f} % in 2017.",
         f"Two people, but most alike: {', '.join(alike)}; the page shows their faces.",
         f"The difference of the EERs is {low:.1f} to {high:.1f} percentage points with 95 % "
         f"confidence, from {people} people.",

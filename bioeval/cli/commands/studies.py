@@ -260,10 +260,14 @@ def tracking_command(
 
 
 def _lengths(frames: dict[str, str]) -> int | dict[str, int] | None:
+    """Return the frames of all sequences, or of each by name; None if there is no ``--frames``."""
+    if not frames:
+        return None
     try:
-        if len(frames) == 1 and [*frames] == [*frames.values()]:
-            return int(next(iter(frames)))
-        return {name: int(number) for name, number in frames.items()} or None
+        name, number = next(iter(frames.items()))
+        if len(frames) == 1 and name == number:  # `--frames 1050` is read as `1050=1050`
+            return int(number)
+        return {name: int(number) for name, number in frames.items()}
     except ValueError:
         text = "expected a whole number, or NAME=N for each sequence"
         raise click.BadParameter(text, param_hint="'--frames'") from None
