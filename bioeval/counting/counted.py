@@ -6,6 +6,10 @@ to each genuine score, so that areas, costs and the points at genuine scores are
 tiles tells in which cells the other points are expected, and the scores of these cells are kept. If
 a point is in another cell, or the genuine scores were not known before, a second pass keeps the
 missing scores. All counts are whole numbers: the same on any number of threads, in any order.
+
+:class:`AttemptCounter` counts, with a table of :class:`ThreadCounts` for each thread. It returns
+:class:`CountedAttempts`, whose impostor scores are :class:`CountedScores`: of a million scores they
+may list 0.1998, 0.2001 and 0.2003 around a threshold, and know that 412 scores are below them.
 """
 
 from __future__ import annotations
@@ -38,7 +42,11 @@ from bioeval.kernels.verification import TOO_LARGE
 
 #: Increasing scores, float64 (k,), and the numbers of scores below each of them, and up to it.
 CountTable = tuple[np.ndarray, np.ndarray, np.ndarray]
+# The place of the numbers in such a table.
 BELOW, UPTO = 1, 2
+
+# In place of a number of scores: the scores up to a threshold were not counted.
+UNCOUNTED = -1
 
 
 class CountedScores(SortedScores):
@@ -63,9 +71,11 @@ class CountedScores(SortedScores):
         self._dtype, self._moments = dtype, moments
 
     def _counted(self, thresholds: np.ndarray, column: int) -> np.ndarray:
-        """Return the numbers `BELOW` thresholds, or `UPTO` them; -1 if not counted."""
-        counts = np.where(thresholds < np.inf, -1, self.attempts[0])  # infinity and NaN
-        counts[thresholds == -np.inf] = 0  # scores of -inf are always listed
+        """Return the numbers `BELOW` thresholds, or `UPTO` them, or `UNCOUNTED`."""
+        # Infinity and NaN, which stands for no threshold, accept all scores. -inf accepts none: if
+        # there are scores of -inf, they are listed, and counted below.
+        counts = np.where(thresholds < np.inf, UNCOUNTED, self.attempts[0])
+        counts[thresholds == -np.inf] = 0
         for table in (self._listed, self._at_thresholds):
             scores = table[0]
             if len(scores):
@@ -80,7 +90,7 @@ class CountedScores(SortedScores):
     def upto(self, thresholds: Any) -> np.ndarray:
         """Return the number up to each threshold: a listed score, or a counted threshold."""
         counts = self._counted(np.asarray(thresholds, dtype=np.float64), UPTO)
-        if (counts < 0).any():
+        if (counts == UNCOUNTED).any():
             raise DataError("false accepts are known only at the thresholds that were counted")
         return counts
 
@@ -108,7 +118,7 @@ class CountedScores(SortedScores):
         accepted = self._counted(limits, UPTO)
         before = self._counted(following, BELOW)
         # No score is between the threshold and the known score where both numbers are equal.
-        is_known = (accepted >= 0) & (accepted == before)
+        is_known = (accepted != UNCOUNTED) & (accepted == before)
         return np.where(is_known, following, next_number(limits, self._dtype))
 
     def counts_at(self, other: SortedScores) -> tuple[np.ndarray, np.ndarray]:
@@ -293,8 +303,10 @@ KEPT = 2
 class AttemptCounter:
     """Counts attempts that do not fit into memory, block by block.
 
-    :meth:`prepare` precedes the first pass. A pass is :meth:`start` in each thread, :meth:`count`
-    for each tile, and :meth:`finish`. After the last pass, :meth:`attempts` returns the result.
+    The reducer of verification (`counting/verification.py`) calls :meth:`prepare` once, with a
+    sample of tiles: it sets the cells, thresholds and flags. A pass is then :meth:`start` in each
+    thread, :meth:`count` for each tile, and :meth:`finish`, until this returns False. After the
+    last pass, :meth:`attempts` returns the result.
 
     - `dtype`: the type of the scores
     - `wanted`: the points whose scores are kept; None: no point is sought
@@ -393,42 +405,57 @@ class AttemptCounter:
         kept = [part for counts in threads for part in counts.kept]
         if self.by_threshold is None:
             self.missed_impostors = failed
-            by_cell = np.zeros(len(self.flags), dtype=np.int64)
-            for counts in threads:
-                by_cell += counts.by_cell()
-            by_cell[-1] = 0  # NaN
-            self.filled = np.flatnonzero(by_cell)
-            self.counts = by_cell[self.filled]
-            # Scores were compared with thresholds in the thresholds' cells only. The scores of any
-            # other cell are below the first threshold of a later cell.
-            after_previous, equal = np.sum([x.by_threshold for x in threads], axis=0)
-            has_threshold = np.zeros(len(self.flags), dtype=bool)
-            has_threshold[self.cell_of_threshold] = True
-            is_other = ~has_threshold[self.filled]
-            next_threshold = self.cell_of_threshold.searchsorted(self.filled[is_other])
-            np.add.at(after_previous, next_threshold, self.counts[is_other])
-            upto = np.cumsum(after_previous)[:-1]
-            self.by_threshold = np.array([upto - equal[:-1], upto])
-            # The kept scores of cells that are needed; some needed cells were not kept.
-            is_needed = self.cells_with_points()
-            is_needed[0] |= 0 in self.filled[:1]  # -inf may be among the scores below all cells
-            is_missing = is_needed & ~self.kept_cells
-            is_needed[[0, -2]] = True  # any score may be beyond the cells
-            is_kept = self.kept_cells & is_needed
-            self.wanted_cells = is_missing  # in another pass
-            self.kept_cells = is_kept | is_missing
-            kept = [
-                (scores[is_selected], weight[is_selected])
-                for scores, weight in kept
-                if (is_selected := is_kept[self.cells.cells_of(scores)]).any()
-            ]
+            self._sum_counts(threads)
+            kept = self._needed(kept)
         else:
-            self.wanted_cells[:] = False
+            self.wanted_cells[:] = False  # this pass kept their scores
         values, weights = distinct_scores(kept)
         index = self.values.searchsorted(values)
         self.values = np.insert(self.values, index, values)
         self.weights = np.insert(self.weights, index, weights)
         return bool(self.wanted_cells.any()) or self.moment_sums.moments is None
+
+    def _sum_counts(self, threads: Sequence[ThreadCounts]) -> None:
+        """Find the numbers of scores by cell, and by threshold, after the first pass."""
+        by_cell = np.zeros(len(self.flags), dtype=np.int64)
+        for counts in threads:
+            by_cell += counts.by_cell()
+        by_cell[-1] = 0  # NaN
+        self.filled = np.flatnonzero(by_cell)
+        self.counts = by_cell[self.filled]
+        # (thresholds + 1,) each: scores between the threshold before and this one, itself included;
+        # and scores equal to it. The last number has the scores beyond all thresholds.
+        after_previous, equal = np.sum([x.by_threshold for x in threads], axis=0)
+        # Scores were compared with thresholds in the thresholds' cells only. The scores of any
+        # other cell are below the first threshold of a later cell.
+        has_threshold = np.zeros(len(self.flags), dtype=bool)
+        has_threshold[self.cell_of_threshold] = True
+        is_other = ~has_threshold[self.filled]
+        next_threshold = self.cell_of_threshold.searchsorted(self.filled[is_other])
+        np.add.at(after_previous, next_threshold, self.counts[is_other])
+        upto = np.cumsum(after_previous)[:-1]
+        self.by_threshold = np.array([upto - equal[:-1], upto])
+
+    def _needed(
+        self, kept: Sequence[tuple[np.ndarray, np.ndarray]]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the kept scores of cells that are needed, and flag needed cells without them.
+
+        The sample told in which cells scores were kept; only now the points are known.
+        """
+        is_needed = self.cells_with_points()
+        is_needed[0] |= 0 in self.filled[:1]  # -inf may be among the scores below all cells
+        is_missing = is_needed & ~self.kept_cells
+        is_needed[[0, -2]] = True  # any score may be beyond the cells
+        is_kept = self.kept_cells & is_needed
+        self.wanted_cells = is_missing  # in another pass
+        self.kept_cells = is_kept | is_missing
+        needed = []
+        for scores, weight in kept:
+            is_selected = is_kept[self.cells.cells_of(scores)]
+            if is_selected.any():
+                needed.append((scores[is_selected], weight[is_selected]))
+        return needed
 
     # -- points
 
@@ -497,22 +524,25 @@ class AttemptCounter:
 
     def even_counts(self) -> EvenCounts:
         """Return about how many scores are in cells of one width, without another pass."""
-        filled = self.filled
-        counts = self.counts.copy()
-        scores = self.values
+        # Infinite scores are in the first and the last filled cell, and counted apart.
+        scores, filled = self.values, self.filled
         is_minus_infinity = scores[:1] == -np.inf
-        negative = int(self.weights[:1][is_minus_infinity].sum())
-        counts[:1] -= negative
+        negative_infinite = int(self.weights[:1][is_minus_infinity].sum())
+        counts = self.counts.copy()
+        counts[:1] -= negative_infinite
         counts[-1:] -= self.moment_sums.infinite
+        # The largest score of each cell, about: the cell's end.
         largest = float(np.finfo(self.dtype).max)
         edges = rounded_down(self.cells.approximate_edges(filled), self.dtype).astype(np.float64)
         largest_scores = np.clip(edges, -largest, largest)
+        # The cell of scores above all cells has no end; its scores are kept, so that the largest
+        # is known.
         finite = scores[np.isfinite(scores)]
         if len(filled) and filled[-1] == self.cells.count and len(finite):
-            largest_scores[-1] = finite[-1]  # the largest of the scores above all cells
-        smallest = scores[int(is_minus_infinity.sum()) :][:1]
+            largest_scores[-1] = finite[-1]
+        smallest = scores[1:2] if is_minus_infinity.any() else scores[:1]
         is_filled = counts > 0
-        infinite = negative, self.moment_sums.infinite
+        infinite = negative_infinite, self.moment_sums.infinite
         return EvenCounts.from_upper(
             largest_scores[is_filled], counts[is_filled], smallest, *infinite
         )
