@@ -4,6 +4,11 @@ The threshold is chosen anew without each person, and the spread of the resultin
 limits. If few people err, the spread tells little. Then the squares of two distances are added:
 from a rate to its limits at the threshold, and from a rate to its values where the rate that chose
 the threshold is at its limits.
+
+First come the thresholds of a curve: all distinct scores if they are few, else a selection. Then
+:class:`CurveLimits` has the limits of measures of the curve. All scores are distances. In arrays
+with ``1 + people`` columns, the first column has the rates of the data, and each other column the
+rates without one person.
 """
 
 from __future__ import annotations
@@ -51,40 +56,53 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
 
     The thresholds are denser around the equal error rate, and depend on the scores alone.
     """
-    genuine = np.unique(verified.attempts.genuine.astype(np.float64))
-    total = verified.attempts.impostors
-    if total <= _FEW_SCORES and len(genuine) <= _FEW_SCORES:
-        attempts = verified.attempts
-        if not attempts.listed:
-            finite = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verified.use.fused)
-            (scores,) = reduce(verified.scores, finite)
-            attempts = Attempts.from_scores(genuine, np.concatenate(scores).astype(np.float64))
-        edges, bounds = runs(attempts.impostor.keys)
+    attempts = verified.attempts
+    genuine = np.unique(attempts.genuine.astype(np.float64))
+    # `edges` are thresholds among which some are selected, and `accepted` the false accepts there.
+    if attempts.impostors <= _FEW_SCORES and len(genuine) <= _FEW_SCORES:
+        edges, bounds = runs(_sorted_impostors(verified, genuine))
         accepted = bounds[1:]
         distinct = np.union1d(genuine, edges)
         if len(distinct) <= _MOST_POINTS:
             return distinct, True
     else:
-        impostors = verified.attempts.even_counts
-        edges = impostors.edges
-        accepted = impostors.negative_infinite + np.cumsum(impostors.counts)
-        if len(genuine) + np.count_nonzero(impostors.counts) <= _MOST_POINTS:  # scores with steps
-            if verified.attempts.listed:
-                scores = [verified.attempts.impostor.keys]
-            else:
-                steps = OfEachBlock(_distinct, verified.use.fused)
-                (scores,) = reduce(verified.scores, steps)
-            distinct = np.union1d(genuine, np.concatenate(scores).astype(np.float64))
+        cells = attempts.even_counts
+        edges = cells.edges
+        accepted = cells.negative_infinite + np.cumsum(cells.counts)
+        # Scores with steps are in few cells. Another pass then finds the distinct ones.
+        if len(genuine) + np.count_nonzero(cells.counts) <= _MOST_POINTS:
+            distinct = np.union1d(genuine, _distinct_impostors(verified))
             if len(distinct) <= _MOST_POINTS:
                 return distinct, True
+
     if len(edges):  # else no impostor score is finite
-        accepts_at_eer = verified.points.values["eer"] * total
-        accepts = _levels(total)
+        wanted = _levels(attempts.impostors)
+        accepts_at_eer = verified.points.values["eer"] * attempts.impostors
         if accepts_at_eer > 0:
-            accepts = np.append(accepts, accepts_at_eer * np.geomspace(0.5, 2.0, 33))
-        edges = edges[np.minimum(np.searchsorted(accepted, accepts), len(edges) - 1)]
-    distinct = np.unique(edges)
-    return distinct[np.isfinite(distinct)], False
+            wanted = np.append(wanted, accepts_at_eer * np.geomspace(0.5, 2.0, 33))
+        edges = edges[np.minimum(np.searchsorted(accepted, wanted), len(edges) - 1)]
+    selected = np.unique(edges)
+    return selected[np.isfinite(selected)], False
+
+
+def _sorted_impostors(verified: Verified, genuine: np.ndarray) -> np.ndarray:
+    """Return all impostor scores in increasing order, read again if they were only counted."""
+    attempts = verified.attempts
+    if not attempts.listed:
+        finite = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verified.use.fused)
+        (scores,) = reduce(verified.scores, finite)
+        attempts = Attempts.from_scores(genuine, np.concatenate(scores).astype(np.float64))
+    return attempts.impostor.keys
+
+
+def _distinct_impostors(verified: Verified) -> np.ndarray:
+    """Return impostor scores with few repetitions, float64: the distinct ones of each block."""
+    attempts = verified.attempts
+    if attempts.listed:
+        return attempts.impostor.keys.astype(np.float64)
+    distinct = OfEachBlock(_distinct, verified.use.fused)
+    (scores,) = reduce(verified.scores, distinct)
+    return np.concatenate(scores).astype(np.float64)
 
 
 def _distinct(scores: np.ndarray) -> np.ndarray:
@@ -92,6 +110,10 @@ def _distinct(scores: np.ndarray) -> np.ndarray:
 
 
 def _levels(total: int) -> np.ndarray:
+    """Return the numbers of accepted scores, of `total`, at which thresholds are selected.
+
+    They grow by ones, then by a factor, and are dense again where nearly all are accepted.
+    """
     steps = max(1, int(np.ceil(np.log(max(total, 2) / _SINGLE_STEPS) / np.log(_GROWTH))))
     ratios = _SINGLE_STEPS * _GROWTH ** np.arange(steps)
     by_ones = np.arange(1, _SINGLE_STEPS)
@@ -156,12 +178,12 @@ class CurveLimits:
         include those at a neighbouring step whose rate may be the one nearest to the target.
         """
         values = columns[:, 0]
+        # Both (targets, 1 + people).
         far, frr = np.array(rates).reshape(-1, 2, columns.shape[1]).swapaxes(0, 1)
         # The rates of the data, (thresholds, targets): equal columns, one for each target.
         shape = (len(self.curve.far), len(columns))
-        data_far, data_frr = (
-            np.broadcast_to(x[:, :1], shape) for x in (self.curve.far, self.curve.frr)
-        )
+        data_far = np.broadcast_to(self.curve.far[:, :1], shape)
+        data_frr = np.broadcast_to(self.curve.frr[:, :1], shape)
         data = ErrorColumns(data_far, data_frr, self.curve.failed)
         if of == "far":
             errors = frr
@@ -173,43 +195,60 @@ class CurveLimits:
             limits_at_threshold = self.far.limits_at(values)
             rate_at_target = data.far_at_frr
             target_limits = self.frr.limits_at(frr[:, 0])
+
+        # If many people err: the spread of the rates at thresholds that are chosen anew.
         low, high = student(columns, self.confidence)
         is_moved_by_many = moved_by_many(errors) & np.isfinite(low) & np.isfinite(high)
-        # How much the rate changes where the rate that chose the threshold is at its limits.
+
+        # If few do: the limits at the threshold, and how much the rate changes where the rate that
+        # chose the threshold is at its limits.
         strict, loose = (rate_at_target(x, self.every_score) - values for x in target_limits)
         shift = np.zeros(len(values)), np.minimum(loose, 0.0), np.maximum(strict, 0.0)
         below, above = limits_of_sum((values, *limits_at_threshold), shift, least=0.0)
+
         low = np.where(is_moved_by_many, np.minimum(low, values), below)
         high = np.where(is_moved_by_many, np.maximum(high, values), np.minimum(above, 1.0))
         if self.every_score:
             low_of_step, high_of_step = self._at_next_steps(of, targets)
             low, high = np.fmin(low, low_of_step), np.fmax(high, high_of_step)
-        unknown = np.isnan(limits_at_threshold[0])
-        return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
+        is_unknown = np.isnan(limits_at_threshold[0])
+        return np.where(is_unknown, np.nan, low), np.where(is_unknown, np.nan, high)
 
     def _at_next_steps(self, of: Literal["far", "frr"], targets: np.ndarray) -> Limits:
         """Return the limits of a rate at the scores next to those that the data choose for targets.
 
-        Without a person, the same score is mostly chosen; but in the population it may be the next
-        one. This is the next stricter score if the rate `of` the target may be above the target at
-        the chosen score, and the next looser score if it may be at most the target there. Limits
-        are NaN where neither may be. Both (targets,).
+        For each target, the data choose the last score at which the rate `of` the target is at most
+        the target. Without a person, the same score is mostly chosen; but in the population, it may
+        be a neighbour. It is the score before if this rate may be above the target at the chosen
+        score, and the score after if it may be at most the target there. Both limits are (targets,)
+        and NaN where no neighbour may be chosen.
         """
-        rates = [x[:, 0] for x in self.curve.with_ends]
-        curves = [self.far, self.frr]
-        if of == "frr":  # in the order in which this rate rises, and the other falls
-            rates, curves = [x[::-1] for x in reversed(rates)], curves[::-1]
-        chosen_by, rate = rates
-        low_of_target, high_of_target = curves[0].limits_at(chosen_by)
-        low, high = curves[1].limits_at(rate)
-        low, high = (np.concatenate([[np.nan], x, [np.nan]]) for x in (low, high))
-        low_of_next = np.append(low_of_target[1:], np.inf)
-        chosen = np.array([np.flatnonzero(chosen_by <= x)[-1:].sum() for x in targets], int)
-        is_loose = high_of_target[chosen] > targets
-        is_strict = low_of_next[chosen] <= targets
+        # Points in the order in which the rate of the target rises, and the other rate falls.
+        far, frr = (x[:, 0] for x in self.curve.with_ends)
+        if of == "far":
+            target_low, target_high = self.far.limits_at(far)
+            low, high = self.frr.limits_at(frr)
+            target_rate = far
+        else:
+            target_low, target_high = self.frr.limits_at(frr[::-1])
+            low, high = self.far.limits_at(far[::-1])
+            target_rate = frr[::-1]
+
+        chosen = np.zeros(len(targets), dtype=np.int64)  # the first point if none is at most
+        for k, target in enumerate(targets):
+            at_most = np.flatnonzero(target_rate <= target)
+            if len(at_most):
+                chosen[k] = at_most[-1]
+
+        # The first point has none before it, and the last point none after it.
+        high_before = np.append(np.nan, high[:-1])[chosen]
+        low_after = np.append(low[1:], np.nan)[chosen]
+        target_low_after = np.append(target_low[1:], np.inf)[chosen]
+        may_be_before = target_high[chosen] > targets
+        may_be_after = target_low_after <= targets
         return (
-            np.where(is_strict, low[chosen + 2], np.nan),
-            np.where(is_loose, high[chosen], np.nan),
+            np.where(may_be_after, low_after, np.nan),
+            np.where(may_be_before, high_before, np.nan),
         )
 
 
