@@ -1,7 +1,13 @@
 """Rules that choose a threshold: EER, FAR or FRR target, least cost, accuracy, or a given one.
 
-Thresholds are chosen at the scores of the training part themselves, never on a grid. Which points
-a result wants, and their values by name, is here as well.
+Thresholds are chosen at the scores of the training part themselves, never on a grid. A user writes
+a rule, :class:`Rule` parses it, and :func:`choose` applies it to counted attempts::
+
+    choose(Rule.parse("far=0.1%"), attempts).threshold
+
+Attempts may be of several parts, such as folds or repetitions, which are computed at once: arrays
+are then (parts, ...). The first section has the operating points of a result:
+:class:`PointsWanted` says which, and :func:`point_values` computes them by name.
 """
 
 from __future__ import annotations
@@ -85,7 +91,8 @@ def point_values(
 ) -> tuple[EqualError, dict[str, np.ndarray]]:
     """Return the EER, and the points of parts by name: (parts,), (parts, targets), (parts, costs).
 
-    The names are the names of :class:`VerificationPoints`, except for the labels of costs.
+    The names are the names of :class:`VerificationPoints`, except for the labels of costs. Each
+    threshold has its next score as a further value, such as ``eer_threshold_next``.
     `symmetric`, perhaps (parts,), says whether each pair was counted in both directions; None if
     unknown. Each attempt stands for as many as `times`.
     """
@@ -108,6 +115,7 @@ def point_values(
         "frr_at_far": frr[:, 1:],
         "threshold_at_far": threshold[:, 1:],
     }
+    # A pair that was counted in both directions is one independent attempt.
     independent = times * attempts.impostor_attempts / np.where(symmetric, 2, 1)
     values["expected_false_accepts"] = independent[:, None] * wanted.targets
     if symmetric is not None:
@@ -121,14 +129,30 @@ def point_values(
         values["far_at_frr"], values["threshold_at_frr"] = at_frr
     names = [*THRESHOLDS, OF_COSTS, *(x.threshold for x in wanted.optima)]
     thresholds = {name: values[name] for name in names if name in values}
+    return error, values | _next_scores(attempts, thresholds)
+
+
+def _next_scores(
+    attempts: AttemptsOfParts, thresholds: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return the nearest score that each threshold rejects, as ``NAME_next`` and in its shape.
+
+    Thresholds are (parts,) or (parts, targets). One search finds the scores of all.
+    """
     columns = [x.reshape(len(x), -1) for x in thresholds.values()]
     next_scores = attempts.next_scores(np.concatenate(columns, axis=1))
-    ends = np.cumsum([x.shape[1] for x in columns])
-    scores_by_name = zip(thresholds.items(), np.split(next_scores, ends[:-1], axis=1), strict=True)
-    return error, values | (
-        {f"{name}_next": scores.reshape(x.shape) for (name, x), scores in scores_by_name}
-    )
+    scores_by_name = {}
+    begin = 0
+    for name, threshold, columns_of_name in zip(
+        thresholds, thresholds.values(), columns, strict=True
+    ):
+        end = begin + columns_of_name.shape[1]
+        scores_by_name[f"{name}_next"] = next_scores[:, begin:end].reshape(threshold.shape)
+        begin = end
+    return scores_by_name
 
+
+# ---------------------------------------------------------------------------------------- rules
 
 #: The rules that choose a threshold.
 RuleName = Literal["eer", "far", "frr", "cost", "accuracy", "fixed", "none"]
@@ -238,11 +262,16 @@ class Rule:
 
 
 def _name_and_numbers(threshold: Any, input_name: str) -> tuple[str, Sequence[Any]]:
-    is_text = isinstance(threshold, str)
-    if is_number(threshold) if is_text else is_real(threshold):
-        return "fixed", [threshold]
-    if not is_text:
+    """Return the name of a rule, and the texts of as many numbers as it needs.
+
+    A number, or its text, is the rule "fixed". Rules of minDCF are returned as costs.
+    """
+    if not isinstance(threshold, str):
+        if is_real(threshold):
+            return "fixed", [threshold]
         raise _refused(threshold, input_name)
+    if is_number(threshold):
+        return "fixed", [threshold]
     name, equals, numbers_text = threshold.partition("=")
     name = name.strip().lower()
     texts = numbers_text.split(",") if equals else []
@@ -250,7 +279,7 @@ def _name_and_numbers(threshold: Any, input_name: str) -> tuple[str, Sequence[An
         if not texts:
             raise _refused(threshold, input_name, "expected its prior, such as min-dcf=0.01")
         name = "cost"
-        if len(texts) == 1:
+        if len(texts) == 1:  # a prior alone: both errors cost 1
             texts = [*texts, "1", "1"]
     if RULES.get(name) != len(texts):
         raise _refused(threshold, input_name)
@@ -258,6 +287,7 @@ def _name_and_numbers(threshold: Any, input_name: str) -> tuple[str, Sequence[An
 
 
 def _refused(threshold: Any, input_name: str, expected: str = "") -> DataError:
+    """Return the error for a threshold that is no rule; by default, it lists all rules."""
     if not expected:
         expected = _EXPECTED
         if suggestion := nearest_name(str(threshold).partition("=")[0].strip(), RULES):
@@ -266,6 +296,7 @@ def _refused(threshold: Any, input_name: str, expected: str = "") -> DataError:
 
 
 def _exact_text(value: float) -> str:
+    """Return the text of a number: six digits if they are exact, else as many as it has."""
     short = f"{value:g}"
     return short if float(short) == value else repr(float(value))
 
@@ -318,18 +349,21 @@ def choose_of_parts(rule: Rule, attempts: AttemptsOfParts) -> ChosenThreshold:
     parts = len(attempts.defined)
     target = np.array(rule.values)
     if rule.name == "fixed":
-        nothing = np.full(parts, np.nan)
-        return ChosenThreshold(np.full(parts, target[0]), np.ones(parts, dtype=bool), nothing)
+        # The next score is unknown: a fixed threshold needs no scores.
+        unknown = np.full(parts, np.nan)
+        return ChosenThreshold(np.full(parts, target[0]), np.ones(parts, dtype=bool), unknown)
     if rule.name == "none":
         threshold, defined = np.full(parts, np.nan), np.zeros(parts, dtype=bool)
     elif rule.name == "eer":
         error = attempts.equal_error()
         threshold, defined = error.eer_threshold, ~np.isnan(error.eer)
     elif rule.name == "far":
-        threshold, defined = attempts.at_far(target)[1][:, 0], attempts.defined
+        _, threshold_at_far = attempts.at_far(target)
+        threshold, defined = threshold_at_far[:, 0], attempts.defined
     elif rule.name == "frr":
-        threshold, defined = (x[:, 0] for x in attempts.at_frr(target))
-    else:
+        threshold_at_frr, is_defined_at_frr = attempts.at_frr(target)
+        threshold, defined = threshold_at_frr[:, 0], is_defined_at_frr[:, 0]
+    else:  # the least cost, or the largest accuracy
         threshold = attempts.corners.threshold[attempts.cheapest(_costs(rule))]
         defined = attempts.defined
     threshold = np.where(defined, threshold, np.nan)
@@ -344,13 +378,10 @@ def _costs(rule: Rule) -> Sequence[float] | None:
 def no_such_threshold(rule: Rule, attempts: Attempts | AttemptsOfParts) -> str:
     """Return why a rule chooses no threshold on attempts of both classes, of a single part."""
     aim = {"eer": "equal error rates", "frr": rule.words.partition(" with ")[2]}[rule.name]
-    genuine, impostor = (
-        f"{int(np.sum(failed)):,} of {int(np.sum(all_of_class)):,}"
-        for failed, all_of_class in (
-            (attempts.missed, attempts.genuine_attempts),
-            (attempts.missed_impostors, attempts.impostor_attempts),
-        )
-    )
+    missed = int(np.sum(attempts.missed))
+    missed_impostors = int(np.sum(attempts.missed_impostors))
+    genuine = f"{missed:,} of {int(np.sum(attempts.genuine_attempts)):,}"
+    impostor = f"{missed_impostors:,} of {int(np.sum(attempts.impostor_attempts)):,}"
     failed_attempts = f"{genuine} genuine and {impostor} impostor attempts"
     return f"none has {aim}, because none accepts failed attempts ({failed_attempts})"
 
@@ -380,7 +411,10 @@ def cells_of(rule: Rule, attempts: AttemptsOfParts) -> np.ndarray:
         point = attempts.crossing()[0]
         if rule.name == "far":
             point = attempts.far_limits(np.array(rule.values))[0]
-        before = [x.largest_below(point)[1] for x in (attempts.genuine, attempts.impostor)]
-        cells = np.concatenate([[-np.inf] if np.isnan(before).all() else [], *before, point])
+        _, genuine_before = attempts.genuine.largest_below(point)
+        _, impostor_before = attempts.impostor.largest_below(point)
+        cells = np.concatenate([genuine_before, impostor_before, point])
+        if np.isnan(genuine_before).all() and np.isnan(impostor_before).all():
+            cells = np.append(-np.inf, cells)  # no score is before: all may be rejected
         cells = cells[~np.isnan(cells)]
     return np.maximum(cells, 0).astype(np.int64)
