@@ -1,7 +1,14 @@
 """The parts of scores as blocks: rows of a matrix, and pieces of a list.
 
-A block is read and counted by one thread while it is in the cache of a core. Tiles of embeddings
-are in :mod:`bioeval.counting.tiles`.
+A block is read and counted by one thread while it is in the cache of a core. It has distances, with
+NaN where there is no impostor attempt; genuine attempts are apart, as the `mates` of all blocks: a
+mate of a probe is a template of its own subject.
+
+:class:`Parts` is what all layouts have in common: a matrix has :class:`RowParts`, listed pairs
+:class:`PairParts`, and lists of nearest candidates :class:`ListParts`. Tiles of embeddings are in
+:mod:`bioeval.counting.tiles`. :func:`bioeval.counting.reduce.reduce` uses them: few scores are one
+block, `whole`; otherwise it takes `mates` and `sample` first, then visits all blocks, perhaps
+several times.
 """
 
 from __future__ import annotations
@@ -9,7 +16,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -117,15 +124,17 @@ class RowParts(Parts):
         if not has_labels or not cells.in_memory:
             return None
         row, position, _ = self._own_cells
+        # A template is not compared with itself.
         is_other = position != self.gallery.probe_position[row]
         row, column = row[is_other], self.gallery.columns[0][position[is_other]]
         is_attempt = ~(excluded(scores, row, column) | cells.is_ignored(row, column))
         row, column = row[is_attempt], column[is_attempt]
         distances = []
-        step = max(len(row), 1) if mapped_pages(scores) is None else TOGETHER
-        for low in range(0, max(len(row), 1), step):
-            some = slice(low, low + step)
-            distances.append(distances_at(scores, row[some], column[some]))
+        reads = max(len(row), 1)  # one read of nothing gives the dtype
+        step = reads if mapped_pages(scores) is None else TOGETHER
+        for low in range(0, reads, step):
+            together = slice(low, low + step)
+            distances.append(distances_at(scores, row[together], column[together]))
             give_back(scores)
         distance = np.concatenate(distances)
         failed = np.isnan(distance)
@@ -137,9 +146,10 @@ class RowParts(Parts):
 
     @cached_property
     def _own_cells(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Probe and position of each cell of a probe's own subject, by probe; each probe's first.
+        """The cells of the probes' own subjects: their rows, positions, and starts by probe.
 
-        A position is the column's place in the order of the gallery. The last array is (m + 1,).
+        A position is the column's place in the order of the gallery. Cells are in the order of the
+        probes, and probe ``i`` has the cells ``starts[i]:starts[i + 1]``.
         """
         row, position = self.gallery.same_subject_cells(slice(None))
         return row, position, row.searchsorted(np.arange(self.scores.shape[0] + 1))
@@ -228,21 +238,49 @@ class RowParts(Parts):
 
     def visit(self, make_adder: Callable[[], Add], part: range | None = None) -> None:
         probes, width = self.scores.shape
-        idle: list[tuple[Add, np.ndarray]] = []
         rows = range(probes) if part is None else part
         rows_at_once = max(1, BLOCK_BYTES // (width * self.dtype.itemsize))
-        read_in_thread: _BlockOf | None = None
-        if self.scores.cells.in_memory and mapped_pages(self.scores) is None:
-            read_in_thread = partial(self._rows, self._own_cells, self._left_out)
+        in_memory = self.scores.cells.in_memory and mapped_pages(self.scores) is None
+        if in_memory:
+            _ = self._own_cells, self._left_out  # cached before threads use them
+        # Adders, each with room for a block, that no thread is using; kept from read to read.
+        idle: list[tuple[Add, np.ndarray]] = []
         for first in range(rows.start, rows.stop, self.step):
             stop = min(first + self.step, rows.stop)
-            starts = range(first, stop, rows_at_once)
-            block_of = read_in_thread or _block_within(self._read(first, stop))
-            in_turns(
-                partial(_show, block_of, starts, make_adder, idle, width, self.dtype), len(starts)
-            )
+            # Threads read a matrix in memory themselves; otherwise, this thread reads for all.
+            read = None if in_memory else self._read(first, stop)
+            self._count_rows(range(first, stop, rows_at_once), read, make_adder, idle)
             give_back(self.scores)
             report_rows(stop, probes)
+
+    def _count_rows(
+        self,
+        starts: range,
+        read: Block | None,
+        make_adder: Callable[[], Add],
+        idle: list[tuple[Add, np.ndarray]],
+    ) -> None:
+        """Count blocks of rows on all threads; each block begins at one of the `starts`.
+
+        The rows are those of `read`, or are read from memory if it is None. A thread takes an
+        adder from `idle`, or makes one, and returns it there.
+        """
+
+        def count(turns: Iterator[int]) -> None:
+            try:
+                add, room = idle.pop()
+            except IndexError:  # not asked before: another thread could take the last one
+                add, room = make_adder(), np.empty((starts.step, self.scores.shape[1]), self.dtype)
+            for turn in turns:
+                low = starts[turn]
+                high = min(low + starts.step, starts.stop)
+                if read is None:
+                    add(self._impostors_in_memory(low, high, room))
+                else:
+                    add(read.rows_between(low, high).impostors())
+            idle.append((add, room))
+
+        in_turns(count, len(starts))
 
     @cached_property
     def _left_out(self) -> tuple[np.ndarray, list[Exclusion]]:
@@ -257,14 +295,7 @@ class RowParts(Parts):
                 further_exclusions.append(exclusion)
         return np.flatnonzero(is_left_out[self.gallery.columns[0]]), further_exclusions
 
-    def _rows(
-        self,
-        own_cells: tuple[np.ndarray, np.ndarray, np.ndarray],
-        left_out: tuple[np.ndarray, list[Exclusion]],
-        low: int,
-        high: int,
-        room: np.ndarray,
-    ) -> Block:
+    def _impostors_in_memory(self, low: int, high: int, room: np.ndarray) -> Block:
         """Return rows of a matrix in memory as a block, written into `room`.
 
         If an attempt failed, or there is a mask, they are read cell by cell.
@@ -274,7 +305,7 @@ class RowParts(Parts):
             return self._read(low, high).impostors()
         raw = scores.cells.read(low, high)
         values = room[: len(raw)]
-        _, own_positions, starts = own_cells
+        _, own_positions, starts = self._own_cells
         order = np.empty(0, np.int64) if self.gallery.order is None else self.gallery.order
         sign = self.dtype.type(-1 if scores.kind == "similarity" else 1)
         failed = np.empty(len(raw), np.int64)  # the failed comparisons of each row
@@ -285,39 +316,12 @@ class RowParts(Parts):
         if scores.nan == "raise" and failed.any():
             return self._read(low, high).impostors()
         probe = np.arange(low, high)[:, None]
-        positions, exclusions = left_out
+        positions, exclusions = self._left_out
         values[:, positions] = np.nan
         if exclusions:
             columns = slice(None) if self.gallery.order is None else order
             np.copyto(values, np.nan, where=are_left_out(exclusions, probe, columns, False))
         return Block(values, probe, self.gallery.columns, low, self.gallery.lines)
-
-
-#: Returns the impostor attempts of some rows, perhaps written into room for as many.
-_BlockOf = Callable[[int, int, np.ndarray], Block]
-
-
-def _block_within(read: Block) -> _BlockOf:
-    return lambda low, high, room: read.rows_between(low, high).impostors()
-
-
-def _show(
-    block_of: _BlockOf,
-    starts: range,
-    make_adder: Callable[[], Add],
-    idle: list[tuple[Add, np.ndarray]],
-    width: int,
-    dtype: np.dtype,
-    turns: Iterator[int],
-) -> None:
-    """Show blocks to the function of a thread; `idle` has the functions no thread is using."""
-    try:
-        add, room = idle.pop()
-    except IndexError:
-        add, room = make_adder(), np.empty((starts.step, width), dtype)
-    for turn in turns:
-        add(block_of(starts[turn], min(starts[turn] + starts.step, starts.stop), room))
-    idle.append((add, room))
 
 
 class PairParts(Parts):
