@@ -1,6 +1,11 @@
 """Jackknife over subjects: how leaving out a subject changes the searches of the others.
 
-What is left out is a unit: a subject, or several subjects together, such as a family.
+What is left out is a unit: a subject, or several subjects together, such as a family. If a probe of
+A is at 0.1 from a template of B, at 0.2 from one of C, and at 0.3 from its best mate, the mate is
+at rank 3, and at rank 2 without B or without C. The nearest other unit is B, and the distance of
+the nearest impostor is 0.1, or 0.2 without B.
+
+:class:`LeftOut` has these effects; `stats/search_columns.py` makes rates without each unit of them.
 """
 
 from __future__ import annotations
@@ -56,39 +61,57 @@ class LeftOut:
         which is counted as one person. `ranks` is the last rank whose changes are found; by
         default, as many as there is memory for.
         """
+        # The units are numbered in the order of their codes.
         gallery = scores.gallery_order
         unit_of_code = np.arange(len(scores.codes.values)) if units is None else units
         codes = cls.codes_of_units(scores, units)
         unit_of_probe = np.searchsorted(codes, unit_of_code[scores.codes.probe])
-        # `enrolled`, int32 (units in the gallery,): their numbers. `index`, (subjects,): the place
-        # of each subject's unit among them.
-        present, index = np.unique(unit_of_code[gallery.subjects], return_inverse=True)
-        enrolled = np.searchsorted(codes, present).astype(np.int32)
+        # Columns of counts are the units of the gallery: `column_of_subject` (gallery subjects,) is
+        # the column of each subject's unit, and `unit_of_column`, int32, the unit's number.
+        enrolled_codes, column_of_subject = np.unique(
+            unit_of_code[gallery.subjects], return_inverse=True
+        )
+        unit_of_column = np.searchsorted(codes, enrolled_codes).astype(np.int32)
         if ranks is None:
-            is_of_templates = searches.rank_unit == "template"
-            sizes = np.diff(gallery.starts) if is_of_templates else np.ones(len(index))
-            largest = int(np.bincount(index, sizes).max())
-            ranks = _ranks_in_memory(searches, ties, largest, len(enrolled))
+            # Candidates are templates or subjects.
+            candidates_of_subject = np.ones(len(column_of_subject))
+            if searches.rank_unit == "template":
+                candidates_of_subject = np.diff(gallery.starts)
+            largest = int(np.bincount(column_of_subject, candidates_of_subject).max())
+            ranks = _ranks_in_memory(searches, ties, largest, len(unit_of_column))
         fusion = searches.fusion if searches.rank_unit == "subject" else None
-        effects = []
+        of_probes = []  # of each block: the nearest unit, and the second distance
+        of_pairs = []  # of each block: the arrays from `probe` to `before`
         for block in blocks_of(scores, reported=False):
-            nearest, second, counts = _count_block(block, gallery.starts, fusion, index)
+            nearest_column, second, counts = _count_block(
+                block, gallery.starts, fusion, column_of_subject
+            )
+            nearest = np.where(nearest_column < 0, np.int32(-1), unit_of_column[nearest_column])
+            of_probes.append((nearest, second))
             certain, possible = _before_mate(ties, *counts)
-            # (probes, units): the best rank that the probe may have without the unit, for which
+            # (probes, columns): the best rank that the probe may have without the unit, for which
             # only candidates count that are certainly before the mate. A unit may change the rank
             # as soon as one of its candidates is possibly before the mate.
             rank = 1 + certain.sum(axis=1, dtype=np.int64)[:, None] - certain
             # Without the unit of a probe, there is no search of the probe.
-            is_other = enrolled != unit_of_probe[block.probes][:, None]
+            is_other = unit_of_column != unit_of_probe[block.probes][:, None]
             row, column = np.nonzero((possible > 0) & (rank <= ranks) & is_other)
             probe = block.probes[row].astype(np.int32)
-            pairs = probe, enrolled[column], *counts[:, row, column]
-            nearest_unit = np.where(nearest < 0, np.int32(-1), enrolled[nearest])
-            effects.append((nearest_unit, second, *pairs))
-        arrays = map(np.concatenate, zip(*effects, strict=True))
-        nearest, second, probe, unit, closer, tied, before = arrays
-        of_probes = unit_of_probe, nearest, second
-        return cls(len(codes), *of_probes, probe, unit, closer, tied, before, ranks)
+            of_pairs.append((probe, unit_of_column[column], *counts[:, row, column]))
+        nearest, second = map(np.concatenate, zip(*of_probes, strict=True))
+        probe, unit, closer, tied, before = map(np.concatenate, zip(*of_pairs, strict=True))
+        return cls(
+            units=len(codes),
+            unit_of_probe=unit_of_probe,
+            nearest=nearest,
+            second=second,
+            probe=probe,
+            unit=unit,
+            closer=closer,
+            tied=tied,
+            before=before,
+            ranks=ranks,
+        )
 
     @staticmethod
     def codes_of_units(scores: Scores, units: np.ndarray | None = None) -> np.ndarray:
@@ -139,18 +162,20 @@ def _count_block(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the unit of each probe's nearest candidate, the second distance, and counts.
 
-    The columns of a subject begin at `starts` (subjects + 1,), and its unit is in `unit`
-    (subjects,). The nearest unit is -1 without a candidate. The second distance, float64 (rows,),
+    Subject s has the columns ``starts[s]:starts[s + 1]`` of the block, and is of the unit
+    ``unit[s]``, which has a column in the counts. With `fusion`, candidates are subjects, otherwise
+    templates. The nearest unit is -1 without a candidate. The second distance, float64 (rows,),
     is that of the nearest candidate of another unit; NaN without one. The counts, int32 (3, rows,
     units), are of the candidates of each unit that are closer than the best mate; exactly as close;
     as close, and before it in the gallery.
     """
     row, column, distance = rows.genuine()
-    mates = Mates(row - rows.order, column, distance, len(rows.probes), rejected=rows.rejected)
+    row_in_block = row - rows.order  # `order` is the first row of the block
+    mates = Mates(row_in_block, column, distance, len(rows.probes), rejected=rows.rejected)
     block = rows.impostors()
     position = block.candidates[None]  # (1, columns): place of each candidate in the gallery
     if fusion is not None:
-        # The first of `columns` with each subject's nearest template, (rows, subjects).
+        # A subject is in the place of its nearest template, the first of equals: (rows, subjects).
         distance_of_subject = np.fmin.reduceat(block.values, starts[:-1], axis=1)
         is_nearest = block.values == np.repeat(distance_of_subject, np.diff(starts), axis=1)
         no_column = np.iinfo(np.int64).max
@@ -170,7 +195,8 @@ def _count_block(
     counts = np.zeros((3, *best.shape, int(unit.max(initial=-1)) + 1), dtype=np.int32)
     for count, is_counted in zip(counts, (~is_tied, is_tied, is_before), strict=True):
         np.add.at(count, (row[is_counted], unit_of_entry[is_counted]), 1)
-    # (rows, units): the distance of each unit, NaN without an attempt.
+    # (rows, units): the distance of each unit, NaN without an attempt: the least of each subject's
+    # columns, and then, unless each subject is a unit, of the unit's subjects, side by side.
     distance = np.fmin.reduceat(values, starts[:-1], axis=1).astype(np.float64)
     if (unit != np.arange(len(unit))).any():
         order = np.argsort(unit, kind="stable")
