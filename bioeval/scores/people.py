@@ -1,4 +1,13 @@
-"""The people of both sides, the templates of one person, and pairs of people that are compared."""
+"""The people of both sides, the templates of one person, and pairs of people that are compared.
+
+People are numbers here: the code of a label, from 0 to ``len(codes.values) - 1``, is the same for
+probes and gallery. Codes of no person (distractors and junk) are among them, and are left out
+wherever people are counted as independent. A pair of people is compared if any of their templates
+are:
+
+    probe codes 0 0 1, gallery codes 1 2        pairs of people {0, 1}, {0, 2}, {1, 2}
+                                                any two share a person: 1 disjoint pair
+"""
 
 from __future__ import annotations
 
@@ -100,11 +109,12 @@ def units_of_people(scores: Scores, column: str | None) -> np.ndarray | None:
     codes = scores.codes
     sides = [(codes.probe, scores.probe_meta), (codes.gallery, scores.gallery_meta)]
     if not any(column in meta for _, meta in sides):
-        there = sorted({*scores.probe_meta} | {*scores.gallery_meta})
+        columns = sorted({*scores.probe_meta} | {*scores.gallery_meta})
+        expected = ", ".join(map(repr, columns)) or "metadata, which these scores lack"
         raise DataError(
-            f"`unit` is {column!r}, which is no column of the metadata; expected "
-            f"{', '.join(map(repr, there)) if there else 'metadata, which these scores lack'}"
+            f"`unit` is {column!r}, which is no column of the metadata; expected {expected}"
         )
+    # The person and the value of each template with a value, of both sides.
     person: list[int] = []
     values: list[str] = []
     for of_template, meta in sides:
@@ -114,11 +124,13 @@ def units_of_people(scores: Scores, column: str | None) -> np.ndarray | None:
             values += meta[column][is_known].astype(str).tolist()
     people = len(codes.values)
     _, value = np.unique(values, return_inverse=True)
-    # People are joined to the values that their templates have.
-    joined = (np.ones(len(person)), (person, people + value.astype(np.int64)))
+    # A graph whose nodes are the people, then the values; an edge joins a person to a value that a
+    # template of the person has. A unit is what is connected.
     size = people + int(value.max(initial=-1)) + 1
-    graph = scipy.sparse.csr_array(joined, shape=(size, size))
-    return scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:people]
+    edges = person, people + value.astype(np.int64)
+    graph = scipy.sparse.csr_array((np.ones(len(person)), edges), shape=(size, size))
+    _, unit = scipy.sparse.csgraph.connected_components(graph, directed=False)
+    return unit[:people]
 
 
 def left_out_with(scores: Scores, subjects: np.ndarray, column: str | None) -> np.ndarray:
@@ -150,11 +162,13 @@ def people_of_both_sets(training: Scores, judged: Scores) -> list[Message]:
     """Return a message if scores are judged that a model was fitted to, or some of their people."""
     if training.fingerprint == judged.fingerprint:
         return [Message("people-of-both-sets", who="all attempts")]
-    people, judged_people = (
-        {*map(without_type, x.subjects.tolist())} if knows_people(x) else set()
-        for x in (training, judged)
-    )
-    if not (shared := len(people & judged_people)):
+    if not (knows_people(training) and knows_people(judged)):
+        return []
+    # The two sets may come from files that write labels as numbers and as text.
+    people = {*map(without_type, training.subjects.tolist())}
+    judged_people = {*map(without_type, judged.subjects.tolist())}
+    shared = len(people & judged_people)
+    if not shared:
         return []
     share = f"{shared:,} of {counted(len(judged_people), 'subjects')}"
     return [Message("people-of-both-sets", who=share)]
@@ -185,16 +199,20 @@ def mate_cells(scores: Scores, probes: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def comparisons(scores: Scores) -> tuple[int, int]:
     """Return the numbers of genuine and impostor comparisons by the labels, without a mask."""
-    (probe_count, gallery_count), codes = scores.shape, scores.codes
-    probe, gallery = (
-        np.bincount(side, minlength=len(codes.values)) for side in (codes.probe, codes.gallery)
-    )
-    itself = int(np.isin(scores.probe_ids, scores.gallery_ids).sum())
-    same = probe * gallery
-    nobody = codes.no_person
-    genuine = int(same.sum())
-    pairs_of_nobody = int(probe[nobody].sum() * gallery[nobody].sum() - same[nobody].sum())
-    return genuine - itself, probe_count * gallery_count - genuine - pairs_of_nobody
+    probe_count, gallery_count = scores.shape
+    codes = scores.codes
+    is_nobody = codes.no_person
+    # Templates of each person, (people,).
+    probe = np.bincount(codes.probe, minlength=len(codes.values))
+    gallery = np.bincount(codes.gallery, minlength=len(codes.values))
+    genuine_of_person = probe * gallery
+    genuine = int(genuine_of_person.sum())
+    # A template with itself is no comparison, and is counted as genuine so far.
+    themselves = int(np.isin(scores.probe_ids, scores.gallery_ids).sum())
+    # Nor is a pair of two templates of no person: whether they are mates is not known.
+    of_nobody = int(probe[is_nobody].sum() * gallery[is_nobody].sum())
+    of_nobody -= int(genuine_of_person[is_nobody].sum())
+    return genuine - themselves, probe_count * gallery_count - genuine - of_nobody
 
 
 # ---------------------------------------------------------------------------------- compared people
@@ -213,6 +231,8 @@ class ComparedPeople(NamedTuple):
     def from_sides(cls, probes: int, gallery: int, number: int) -> Self:
         """Count the pairs of all probes with all of the gallery, from the numbers of people."""
         on_both_sides = probes + gallery - number
+        # Of people on both sides, the pairs of a person with itself are none, and the pairs of two
+        # of them, (a, b) and (b, a), are one.
         pairs = probes * gallery - on_both_sides - on_both_sides * (on_both_sides - 1) // 2
         return cls(number, pairs, min(probes, gallery, number // 2))
 
@@ -245,8 +265,11 @@ class ComparedPeople(NamedTuple):
 
     @classmethod
     def _of_pairs(cls, number: int, pairs: np.ndarray, codes: int, disjoint: bool) -> Self:
-        largest = int((mates_among(pairs[0], pairs[1], codes) >= 0).sum()) // 2 if disjoint else 0
-        return cls(number, pairs.shape[1], largest)
+        """Count distinct pairs of codes, (2, pairs), which are below `codes`."""
+        if not disjoint:
+            return cls(number, pairs.shape[1])
+        partner = mates_among(pairs[0], pairs[1], codes)
+        return cls(number, pairs.shape[1], int((partner >= 0).sum()) // 2)
 
 
 # ------------------------------------------------------------------------- disjoint pairs of people
@@ -259,16 +282,17 @@ _PAIRS_AT_ONCE = 1 << 17
 
 def distinct_pairs(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> np.ndarray:
     """Return the pairs of two subjects among some pairs, each once in either order, (2, pairs)."""
-    key = np.empty(0, dtype=np.int64)
+    keys = np.empty(0, dtype=np.int64)  # of the distinct pairs so far: low * people + high, sorted
     end = 0
     while end < len(probe_person):
-        begin, end = end, end + max(_PAIRS_AT_ONCE, len(key))
+        begin, end = end, end + max(_PAIRS_AT_ONCE, len(keys))
         probe, claimed = probe_person[begin:end], claimed_person[begin:end]
         low, high = np.minimum(probe, claimed), np.maximum(probe, claimed)
-        key = np.concatenate([key, (low.astype(np.int64) * people + high)[low != high]])
-        key.sort()  # several times faster than np.unique
-        key = key[np.diff(key, prepend=-1) > 0]
-    return np.stack([key // max(people, 1), key % max(people, 1)])
+        new_keys = (low.astype(np.int64) * people + high)[low != high]
+        keys = np.concatenate([keys, new_keys])
+        keys.sort()  # several times faster than np.unique
+        keys = keys[np.diff(keys, prepend=-1) > 0]
+    return np.stack([keys // max(people, 1), keys % max(people, 1)])
 
 
 def pairs_in_cells(scores: Scores) -> np.ndarray | None:
@@ -283,24 +307,29 @@ def pairs_in_cells(scores: Scores) -> np.ndarray | None:
     columns = np.flatnonzero(~codes.no_person[codes.gallery])
     columns = columns[np.argsort(codes.gallery[columns], kind="stable")]  # subject by subject
     subject, starts = np.unique(codes.gallery[columns], return_index=True)
+    if not len(columns):
+        return None  # nobody could be compared
     number = len(codes.values)
     all_compared = True
-    pairs = [np.empty((2, 0), dtype=np.int64)]  # the distinct pairs, and the pairs of blocks
-    for low, high in row_spans(probe_count if len(columns) else 0, gallery_count, 1 << 22):
-        is_cell = attempted_cells(scores, low, high)[:, columns]
-        is_compared = np.logical_or.reduceat(is_cell, starts, axis=1)  # (rows, subjects)
+    # The distinct pairs so far, and the pairs of blocks since then, which are joined once they are
+    # many.
+    distinct = np.empty((2, 0), dtype=np.int64)
+    waiting: list[np.ndarray] = []
+    for low, high in row_spans(probe_count, gallery_count, 1 << 22):
+        is_attempt = attempted_cells(scores, low, high)[:, columns]
+        is_compared = np.logical_or.reduceat(is_attempt, starts, axis=1)  # (rows, subjects)
         probe = codes.probe[low:high]
         is_other_person = ~codes.no_person[probe][:, None] & (probe[:, None] != subject)
         all_compared &= bool((is_compared | ~is_other_person).all())
-        row, group = np.nonzero(is_compared & is_other_person)
-        pairs.append(distinct_pairs(probe[row], subject[group], number))
-        if sum(x.shape[1] for x in pairs[1:]) > max(_PAIRS_AT_ONCE, pairs[0].shape[1]):
-            joined = np.concatenate(pairs, axis=1)
-            pairs = [distinct_pairs(joined[0], joined[1], number)]
+        row, place = np.nonzero(is_compared & is_other_person)
+        waiting.append(distinct_pairs(probe[row], subject[place], number))
+        if sum(pairs.shape[1] for pairs in waiting) > max(_PAIRS_AT_ONCE, distinct.shape[1]):
+            probe_person, claimed_person = np.concatenate([distinct, *waiting], axis=1)
+            distinct, waiting = distinct_pairs(probe_person, claimed_person, number), []
     if all_compared:
         return None
-    joined = np.concatenate(pairs, axis=1)
-    return distinct_pairs(joined[0], joined[1], number)
+    probe_person, claimed_person = np.concatenate([distinct, *waiting], axis=1)
+    return distinct_pairs(probe_person, claimed_person, number)
 
 
 def mates_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: int) -> np.ndarray:
@@ -314,7 +343,9 @@ def mates_among(probe_person: np.ndarray, claimed_person: np.ndarray, people: in
     # A greedy choice, with subjects that have few partners first, is nearly always the best.
     person, partner = pairs[:, np.argsort(degree[pairs].min(axis=0, initial=people))]
     match_in_order(person, partner, mate)
+    # If at most one person is left, no choice is better.
     if (mate >= 0).sum() < (degree > 0).sum() - 1:
+        # The partners of each person side by side, and where those of each begin.
         directed = np.concatenate([pairs, pairs[::-1]], axis=1)
         neighbour = directed[1, np.argsort(directed[0], kind="stable")]
         match_most(np.append(0, np.cumsum(degree)), neighbour, mate)
