@@ -1,4 +1,10 @@
-"""The impostor attempts of each pair of people, counted in layers between many thresholds."""
+"""The impostor attempts of each pair of people, counted in layers between many thresholds.
+
+With the thresholds 0.2 and 0.4, a probe of person 1 at 0.1, 0.15 and 0.3 from templates of person 7
+makes two entries (probe person, claimed person, layer, count): (1, 7, 0, 2) and (1, 7, 1, 1).
+:func:`count_layers` hands such :class:`PairCounts` to sinks, which sum them up as a study needs;
+:class:`_CountLayers` makes them of each block of the scores.
+"""
 
 from __future__ import annotations
 
@@ -138,7 +144,9 @@ def count_layers(
     if any(sink.needs_pairs for sink in sinks):
         probing = scores.codes.probe
         changes = np.count_nonzero(probing[1:] != probing[:-1]) + 1
-        if changes > len(np.unique(probing)):  # make each person's probes adjacent
+        # A block lists the pairs of adjacent probes of a person together. If the probes of people
+        # are scattered, each would have a list of its own: sort them by person.
+        if changes > len(np.unique(probing)):
             scores = scores.select(probes=np.argsort(probing, kind="stable"))
             parts = parts_of(scores, nearest=fused in (None, "best"))
         if isinstance(parts, TileParts):
@@ -155,6 +163,7 @@ def count_layers(
 def _count_listed(
     verified: Verified, thresholds: np.ndarray, sinks: Sequence[Sink]
 ) -> tuple[GenuineAttempts, bool]:
+    """Count attempts that are listed in memory: fixed pairs, or claims."""
     scores = verified.scores
     person = verified.people.of_code
     probe_person = person[scores.codes.probe]
@@ -171,8 +180,9 @@ def _count_listed(
     probe_person = probe_person[attempt]
     claimed_person = claimed_person[attempt]
     is_impostor = probe_person != claimed_person
-    impostors = probe_person[is_impostor], claimed_person[is_impostor], values[is_impostor]
-    pairs = PairCounts.from_attempts(*impostors, thresholds)
+    pairs = PairCounts.from_attempts(
+        probe_person[is_impostor], claimed_person[is_impostor], values[is_impostor], thresholds
+    )
     for sink in sinks:
         sink.add(pairs)
     genuine = GenuineAttempts(values[~is_impostor], probe_person[~is_impostor])
@@ -231,6 +241,7 @@ class _CountLayers(Reducer):
                 sink.add(pairs)
 
     def _add_scores(self, block: Block) -> None:
+        """Hand the scores themselves to sinks, which need no pairs."""
         if self.fusion is None:
             claimed = self._person_of_gallery[block.candidates]
         else:
@@ -250,9 +261,10 @@ class _CountLayers(Reducer):
         if block.few and values.size <= FEW_ATTEMPTS:
             is_attempt = ~np.isnan(values)
             claimed_person = np.repeat(person, np.diff(column_starts))
-            both = np.broadcast_arrays(probe_person[:, None], claimed_person)
-            probe, claimed = (x[is_attempt] for x in both)
-            yield PairCounts.from_attempts(probe, claimed, values[is_attempt], self._limits)
+            probes, claims = np.broadcast_arrays(probe_person[:, None], claimed_person)
+            yield PairCounts.from_attempts(
+                probes[is_attempt], claims[is_attempt], values[is_attempt], self._limits
+            )
             return
         changes = np.flatnonzero(probe_person[1:] != probe_person[:-1]) + 1
         # (s + 1,): where the rows of each person of probes begin, and the end.
