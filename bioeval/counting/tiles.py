@@ -1,9 +1,19 @@
 """The parts of scores that are computed from embeddings: tiles, which are blocks.
 
-Mates are found first: few tiles have comparisons of a probe with its own subject. All other passes
-leave out these comparisons, and count the rest while a tile is in the cache of a core. A tile has
-all templates of its people; if embeddings are compared with themselves, a tile is computed once,
-and stands for its mirror image, too.
+A tile has the distances of some templates to some others, computed by one product of matrices, and
+is counted while it is in the cache of a core. A tile has all templates of its people. If embeddings
+are compared with themselves, a tile is computed once, and stands for its mirror image, too: of four
+bands of templates, these tiles are computed, and all others are mirror images::
+
+    (0, 0) (0, 1) (0, 2)
+           (1, 1) (1, 2) (1, 3)
+                  (2, 2) (2, 3)
+    (3, 0)               (3, 3)
+
+Mates, which are comparisons of a probe with its own subject, are found first: few tiles have any.
+All other passes leave them out. :func:`bioeval.counting.reduce.reduce` is the caller: it asks
+:meth:`TileParts.from_scores` whether tiles are possible, takes `mates` and `sample`, and visits all
+blocks. :class:`TemplateTiles` lays out the templates of a side.
 """
 
 from __future__ import annotations
@@ -61,12 +71,14 @@ class TileParts(Parts):
         gallery = scores.gallery_order
         self.symmetric = source.symmetric and np.array_equal(scores.probe_ids, scores.gallery_ids)
         largest = LARGEST[source.dtype.itemsize]
-        columns = TemplateTiles.of_subjects(gallery.starts, largest, *([] if fused else [1]))
-        self.columns = columns
-        self.column_at_position = gallery.columns[0][columns.order]
-        self.rows = columns
-        self.row_at_position = self.column_at_position
-        if not self.symmetric:
+        # Loops compare subjects side by side only where templates are fused.
+        side_by_side = SIDE_BY_SIDE if fused else 1
+        self.columns = TemplateTiles.of_subjects(gallery.starts, largest, side_by_side)
+        self.column_at_position = gallery.columns[0][self.columns.order]
+        if self.symmetric:
+            self.rows = self.columns
+            self.row_at_position = self.column_at_position
+        else:
             self.rows = TemplateTiles.of_probes(gallery.probe_group, largest)
             self.row_at_position = self.rows.order
         self.shape = len(self.row_at_position), len(self.column_at_position)
@@ -102,9 +114,10 @@ class TileParts(Parts):
             return None
         if not all(np.isfinite(side.squared).all() for side in source.sides):
             return None  # failed templates
-        largest = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
-        if np.diff(scores.gallery_order.starts).max() > largest:
+        most_templates = LARGEST[source.dtype.itemsize] * MOST_OF_SUBJECT
+        if np.diff(scores.gallery_order.starts).max() > most_templates:
             return None
+        # Scores that could be kept as a matrix are computed by tiles once only.
         if not (scores.streams or scores.cells.source.begin_count()):
             return None
         limit = stated_memory_limit(scores)
@@ -197,6 +210,7 @@ class TileParts(Parts):
 
     @cached_property
     def _lines(self) -> list[BlockLines]:
+        """For each band of columns, the people of its columns, by which templates are fused."""
         columns = self.columns
         people = self.scores.gallery_order.subjects
         lines = []
@@ -249,8 +263,11 @@ class TileParts(Parts):
             return [(i, j) for i in bands for j in range(count)]
         tiles = []
         for i in bands:
-            # If their number is even, the bands of the first half have the tile half way round.
-            tiles_of_band = count // 2 + 1 - (count % 2 == 0 and 2 * i >= count)
+            tiles_of_band = count // 2 + 1
+            # If the number of bands is even, two bands have the tile half way round: the first one
+            # computes it.
+            if count % 2 == 0 and i >= count // 2:
+                tiles_of_band -= 1
             tiles += [(i, (i + step) % count) for step in range(tiles_of_band)]
         return tiles
 
@@ -304,15 +321,19 @@ class TileParts(Parts):
         """Whether a tile may have comparisons of a probe with its own subject."""
         if self.symmetric:
             return i == j
-        rows, columns = self._subject_ends[0][i], self._subject_ends[1][j]
-        return rows[1] >= columns[0] and rows[0] <= columns[1]
+        # Subjects are numbers; those of both bands may meet if their ranges overlap.
+        first_of_rows, last_of_rows = self._subject_ranges[0][i]
+        first_of_columns, last_of_columns = self._subject_ranges[1][j]
+        return last_of_rows >= first_of_columns and first_of_rows <= last_of_columns
 
     @cached_property
-    def _subject_ends(self) -> list[list[tuple[int, int]]]:
-        return [
-            [(int(x.min()), int(x.max())) for x in np.split(side.subjects, side.starts[1:-1])]
-            for side in (self.rows, self.columns)
-        ]
+    def _subject_ranges(self) -> list[list[tuple[int, int]]]:
+        """The first and the last subject of each band of rows, and of each band of columns."""
+        ranges = []
+        for side in (self.rows, self.columns):
+            subjects_of_bands = np.split(side.subjects, side.starts[1:-1])
+            ranges.append([(int(x.min()), int(x.max())) for x in subjects_of_bands])
+        return ranges
 
     @cached_property
     def mates(self) -> Mates:
@@ -345,6 +366,7 @@ class TileParts(Parts):
         return Mates(row[order], column[order], distance[order], self.scores.shape[0])
 
     def _same_subject(self, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows and the columns, within a tile, of the cells of one subject."""
         rows = self.rows.subjects[self.rows[i]]
         columns = self.columns.subjects[self.columns[j]]
         return np.divmod(np.flatnonzero(rows[:, None] == columns), len(columns))
