@@ -1,4 +1,10 @@
-"""The systems that a plot shows, with words about them, and the table of plots."""
+"""The systems that a plot shows, with words about them, and the table of plots.
+
+A plot calls :func:`pick`, which finds the datasets that it can draw in whatever the user gave: a
+Dataset, the nodes of a DataTree, or a mapping such as ``{"A": tree, "B": tree}``, whose systems are
+called "A, single-template", "A, multi-template", "B, single-template" and so on. Which variables a
+plot needs stands in the table `PLOTS` at the end.
+"""
 
 from __future__ import annotations
 
@@ -136,8 +142,12 @@ def drawable(data: Any, plot: Plot) -> Any:
 
 
 def _needs_met(data: Any, plot: Plot) -> Needs | None:
+    """Return the first of the plot's needs that a dataset meets; None if none is met."""
     datasets = [*_datasets(data)]
-    return next((x for x in plot.needs if any(_fits(dataset, x) for dataset in datasets)), None)
+    for needs in plot.needs:
+        if any(_fits(dataset, needs) for dataset in datasets):
+            return needs
+    return None
 
 
 def as_plot_text(name: object) -> str:
@@ -155,12 +165,21 @@ def without_shared_parts(names: Sequence[str]) -> tuple[list[str], str]:
         return list(names), ""
     words = [re.findall(r"[^ _\-/.,]*[ _\-/.,]+|[^ _\-/.,]+$", name) for name in names]
     fewest = min(map(len, words)) - 1  # a word is left of each
-    first = next((i for i in range(fewest) if len({x[i] for x in words}) > 1), fewest)
-    fewest -= first
-    last = next((i for i in range(fewest) if len({x[-1 - i] for x in words}) > 1), fewest)
-    rests = ["".join(x[first : len(x) - last]).strip(" _-/.,") for x in words]
+    first = _equal_words(words, fewest)
+    last = _equal_words([name[::-1] for name in words], fewest - first)
+    rests = ["".join(name[first : len(name) - last]).strip(" _-/.,") for name in words]
+    if first + last == 0 or len(set(rests)) < len(set(names)):
+        return list(names), ""
     shared = "".join(words[0][:first]) + "…" + "".join(words[0][len(words[0]) - last :])
-    return (rests, shared) if first + last and len({*rests}) == len({*names}) else (list(names), "")
+    return rests, shared
+
+
+def _equal_words(names: Sequence[Sequence[str]], most: int) -> int:
+    """Return how many words all names begin with, at most `most`."""
+    for i in range(most):
+        if any(name[i] != names[0][i] for name in names):
+            return i
+    return most
 
 
 def joined(*parts: str, by: str = ", ") -> str:
@@ -169,6 +188,7 @@ def joined(*parts: str, by: str = ", ") -> str:
 
 
 def _datasets(data: Any) -> Iterator[xr.Dataset]:
+    """Yield all datasets in the data of a plot; data of another kind have none."""
     if isinstance(data, System):
         yield data.dataset
     elif isinstance(data, xr.Dataset):
@@ -182,43 +202,21 @@ def _datasets(data: Any) -> Iterator[xr.Dataset]:
 
 
 def _fits(dataset: xr.Dataset, needs: Needs) -> bool:
-    return all(x in dataset and set(dataset[x].dims) == {*dims} for x, dims in needs.items())
+    """Whether a dataset has all variables that are needed, over their dimensions."""
+    return all(
+        name in dataset and set(dataset[name].dims) == set(dims) for name, dims in needs.items()
+    )
 
 
 def _systems_in(data: Any, plot: Plot, needs: Needs) -> list[System]:
+    """Return the systems in the data of a plot; the keys of a mapping precede their names."""
     if isinstance(data, System):
         return [data]
     if isinstance(data, xr.Dataset):
         _require_variables(data, plot, needs)
         return [System("", data)]
     if isinstance(data, xr.DataTree):
-        # The systems of a tree that a plot can draw, the preferred systems if there are any.
-        nodes = {path: ds for path, ds in datasets(data) if needs.keys() <= ds.data_vars.keys()}
-        if not nodes:
-            leaves = ", ".join(leaf.path for leaf in data.leaves)
-            raise DataError(
-                f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}; no node of the "
-                f"tree has them ({leaves})"
-            )
-        nodes = {path: ds for path, ds in nodes.items() if plot.prefer in ds} or nodes
-        above = data.path.strip("/")
-        nodes = distinct_tasks(
-            {path.removeprefix(above).strip("/"): ds for path, ds in nodes.items()}
-        )
-        paths = [path.split("/") for path in nodes]
-        common_parts = set(paths[0]).intersection(*paths)
-        by_name: dict[str, System] = {}
-        for parts, dataset in zip(paths, nodes.values(), strict=True):
-            _require_variables(dataset, plot, needs)
-            group = joined(*(part for part in parts if part not in _WORDS))
-            variant = joined(*(_WORDS.get(part, "") for part in parts if part not in common_parts))
-            if not group and not variant and len(paths) > 1:  # one task among several
-                variant = parts[-1]
-            name = joined(group, variant)
-            by_name[name] = System(name, dataset, group, variant)
-        if len(by_name) < len(nodes):
-            return [System(path, dataset, path) for path, dataset in nodes.items()]
-        return list(by_name.values())
+        return _systems_in_tree(data, plot, needs)
     if not isinstance(data, Mapping):
         raise DataError(
             f"be.plot.{plot.name} got {type(data).__name__}; expected a result of {plot.result} "
@@ -233,6 +231,37 @@ def _systems_in(data: Any, plot: Plot, needs: Needs) -> list[System]:
             full_name, group = joined(name, inner.name), joined(name, inner.group)
             systems.append(System(full_name, inner.dataset, group, inner.variant))
     return systems
+
+
+def _systems_in_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
+    """Return the systems of a tree that a plot can draw, the preferred if there are any.
+
+    In the path ``/A/verification/single``, "A" is the system's name, and "single" its variant.
+    """
+    nodes = {path: ds for path, ds in datasets(tree) if needs.keys() <= ds.data_vars.keys()}
+    if not nodes:
+        leaves = ", ".join(leaf.path for leaf in tree.leaves)
+        raise DataError(
+            f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}; no node of the "
+            f"tree has them ({leaves})"
+        )
+    nodes = {path: ds for path, ds in nodes.items() if plot.prefer in ds} or nodes
+    above = tree.path.strip("/")
+    nodes = distinct_tasks({path.removeprefix(above).strip("/"): ds for path, ds in nodes.items()})
+    paths = [path.split("/") for path in nodes]
+    common_parts = set(paths[0]).intersection(*paths)
+    by_name: dict[str, System] = {}
+    for parts, dataset in zip(paths, nodes.values(), strict=True):
+        _require_variables(dataset, plot, needs)
+        group = joined(*(part for part in parts if part not in _WORDS))
+        variant = joined(*(_WORDS.get(part, "") for part in parts if part not in common_parts))
+        if not group and not variant and len(paths) > 1:  # one task among several
+            variant = parts[-1]
+        name = joined(group, variant)
+        by_name[name] = System(name, dataset, group, variant)
+    if len(by_name) < len(nodes):  # names are not distinct: the paths are
+        return [System(path, dataset, path) for path, dataset in nodes.items()]
+    return list(by_name.values())
 
 
 def _require_variables(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
@@ -302,7 +331,8 @@ def data_in_words(system: System) -> str:
     words = lines_of(dataset).write(sample_size(dataset))
     people = int(attrs.get("probe_subjects", 0))
     if words and "subject" not in words and people:
-        words += f"{',' * ('fold' in dataset.dims)} of {counted(people, 'subjects')}"
+        comma = "," if "fold" in dataset.dims else ""
+        words += f"{comma} of {counted(people, 'subjects')}"
     gallery = ""
     if "rank" in dataset.dims and "gallery_templates" in attrs:
         templates, subjects = (int(attrs.get(f"gallery_{x}", 0)) for x in ("templates", "subjects"))
@@ -385,8 +415,11 @@ _FOLD = ("repeat", "fold")
 _PART = (*_FOLD, "part")
 _RATES = _along("threshold", "far", "frr")
 _MEANS: tuple[Needs, ...] = (
-    *({"cms": (*over, "rank")} for over in (("partition",), _FOLD, _PART)),
-    *({"far": (*over, "threshold")} for over in (("partition",), _FOLD)),
+    {"cms": ("partition", "rank")},
+    {"cms": (*_FOLD, "rank")},
+    {"cms": (*_PART, "rank")},
+    {"far": ("partition", "threshold")},
+    {"far": (*_FOLD, "threshold")},
     {"dir": (*_PART, "rank")},
 )
 _FOLDS: Needs = {"far": _PART, "frr": _PART}
