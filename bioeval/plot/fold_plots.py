@@ -141,7 +141,10 @@ def _undefined_in_words(folds: xr.Dataset, attrs: Mapping[str, Any]) -> list[Tex
 
 
 def _finish_folds(plot: Display, title: Text, folds: xr.Dataset, caption: list[Text]) -> Display:
-    """Set the limits of the axes from what is drawn, mark the target, and write the words."""
+    """Mark the target, and write the words: the last step, after all dots and points are drawn.
+
+    The limits that matplotlib has chosen for them are widened here.
+    """
     ax = plot.ax_
     right, top = ax.get_xlim()[1], ax.get_ylim()[1]
     ax.set_xlim(left=-BEFORE * right)
