@@ -341,15 +341,19 @@ class Run:
         from bioeval.showing.show import document_of
 
         table = partial(document_of, results, in_options, lines)
-        several = isinstance(results, dict)  # results by name
-        # What is written as netCDF: a `Shown` is a text or a table, and has nothing.
-        tree = results
-        if several:
+        # What is written as netCDF, and what thresholds may be outside of: one tree of several
+        # results; of a `Shown`, which is a text or a table, nothing.
+        systems: Iterable[Any]
+        if isinstance(results, dict):
             nodes = without_slashes(results, "-")
             tree = xr.DataTree.from_dict({nodes[name]: x for name, x in results.items()})
+            systems = results.values()
         elif isinstance(results, Shown):
-            tree = None
+            tree, systems = None, ()
+        else:
+            tree, systems = results, (results,)
 
+        # The conditions of --fail-if, and the document of --json and --out.
         document: dict[str, Any] = {}
         if self.folder is not None or self.as_json or self.conditions:
             data = data_of(results)
@@ -359,10 +363,7 @@ class Run:
             if len(self.files) > 1:
                 document["inputs"] = self.files
             document = {**document, **data.document(), **records}
-        if several:
-            self.refuse_outside(results.values())
-        elif tree is not None:
-            self.refuse_outside([tree])
+        self.refuse_outside(systems)
 
         if self.folder is not None:
 
