@@ -1,4 +1,11 @@
-"""Verification: which attempts are made, and how they are counted."""
+"""Verification: which attempts are made, and how they are counted.
+
+A claim is made by a probe, and names the person that it is compared with. An attempt is a claim, or
+each comparison of two templates if templates are not fused (:class:`Use`). :class:`Verified` has
+one verification: its options are checked first, :func:`count` then counts the attempts of one or
+more verifications, and :meth:`Verified.find_points` derives operating points from them.
+:class:`CollectAttempts` counts where each probe claims everybody; listed claims are read.
+"""
 
 from __future__ import annotations
 
