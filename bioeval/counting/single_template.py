@@ -89,6 +89,7 @@ def count_single_templates(
     scores: Scores, *, ties: Ties, thresholds: np.ndarray, ranks: int
 ) -> SingleTemplateCounts:
     """Count ranks up to `ranks`, and what is within each of `thresholds` (increasing distances)."""
+    about = Provenance.from_scores(scores).searching(scores)
     probes = scores.shape[0]
     is_enrolled = are_enrolled(scores)
     is_mated = np.zeros(probes, dtype=bool)
@@ -108,7 +109,7 @@ def count_single_templates(
                     )
     is_unmated_person = ~is_mated & (people_of_probes(scores) >= 0)
     return SingleTemplateCounts(
-        about=Provenance.from_scores(scores).searching(scores),
+        about=about,
         ties=ties,
         thresholds=thresholds,
         targets=int(is_enrolled.sum()),
@@ -279,7 +280,7 @@ def batches_of(scores: Scores, block: Block, ranks: int, thresholds: int) -> Ite
 
 # Floats would add up to another sum in another order. A chance is therefore rounded to a multiple
 # of 2**-60, and kept as high * 2**-30 + low * 2**-60, two whole numbers: `low` is below 2**30, so
-# that int64 holds the sums of 2**33 chances.
+# that int64 holds the sums of fewer than 2**33 chances.
 BITS = 30
 
 

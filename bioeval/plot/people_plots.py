@@ -1,11 +1,11 @@
 """Differences between people: the zoo of subjects, and the rates of each group.
 
 :func:`zoo` draws a point for each subject, by its mean scores, and names the animals.
-:func:`groups` draws two panels: at the left FRR, a row for each group, and at the right FAR of each
-pair of groups in colours, or FAR of each group in the same way as FRR.
+:func:`groups` draws two panels: FRR, a row for each group, and FAR of each pair of groups in
+colours, or FAR of each group in the same way as FRR.
 
-A plot begins with ``Display(...)``, which has the axes, and ends with ``plot.finish``, which writes
-title, caption and labels. The decorator ``styled`` sets sizes and colours in ``Style`` while it is
+A plot begins with ``Display(...)``, which has the axes; ``plot.finish`` writes title, caption and
+labels of a panel. The decorator ``styled`` sets sizes and colours in ``Style`` while it is
 drawn.
 """
 

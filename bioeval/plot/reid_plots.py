@@ -4,10 +4,10 @@ By rank or gallery: :func:`cmc` and :func:`gallery_size`. Of re-identification:
 :func:`precision_recall`, :func:`gom` and :func:`ranked_lists`. Of tracking: :func:`hota`.
 
 All but :func:`ranked_lists` are curves, and have the same steps: the arrays of a result become a
-:class:`Curve` for each system; ``Curves(...)`` makes the axes; ``plot.draw()`` draws the curves of
-``plot.defined``, those that have a value anywhere; ``plot.end(...)`` writes title, labels and
-legend, and returns the plot. The decorator ``styled`` sets the sizes and colours in ``Style`` for
-the time of one plot.
+:class:`Curve` or several for each system; ``Curves(...)`` makes the axes; ``plot.draw()`` (in
+:func:`cmc` ``plot.line``) draws the curves of ``plot.defined``, those that have a value anywhere;
+``plot.end(...)`` writes title, labels and legend, and returns the plot. The decorator ``styled``
+sets the sizes and colours in ``Style`` for the time of one plot.
 """
 
 from __future__ import annotations

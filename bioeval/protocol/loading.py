@@ -5,6 +5,8 @@ card.py describe them)::
 
     schema = 1
     name = "my-card"
+    title = "Verification of my data"
+    summary = "Single and multi-template verification."
     layout = "all-against-all"
     [verification]
     templates = ["single", "multi"]

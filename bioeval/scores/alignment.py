@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 #: Nouns of a row and of a column in errors.
 SIDES = ("probe", "gallery template")
 
-# Texts of two lists are compared in the first pairs only: enough to see that the orders differ.
+# Texts of two lists are compared in the first pairs only: lists in different orders mostly differ
+# there, and what differs further on is not seen.
 _FIRST_PAIRS = 1000
 
 
@@ -186,8 +187,12 @@ def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Alig
     if have_names or (have_numbers and (keys.stated or other_keys.stated)):
         rows, other_rows, remarks = common_rows(keys, other_keys, "pairs", systems)
     # By the subjects, if these tell the pairs apart.
-    elif _are_distinct(people) and _are_distinct(other_people):
-        assert people is not None and other_people is not None
+    elif (
+        people is not None
+        and other_people is not None
+        and _are_distinct(people)
+        and _are_distinct(other_people)
+    ):
         rows, other_rows, remarks = _rows_by_sides(people, other_people, False, systems)
     # In the order given, with a remark if one list has keys that the other lacks.
     else:
@@ -198,10 +203,8 @@ def _common_pairs(first: Scores, second: Scores, systems: Sequence[str]) -> Alig
     return Alignment(_part(first, rows), _part(second, other_rows), remarks)
 
 
-def _are_distinct(people: Codes | None) -> bool:
-    """Whether the subjects of both sides are known, and no two pairs have the same ones."""
-    if people is None:
-        return False
+def _are_distinct(people: Codes) -> bool:
+    """Whether no two pairs have the same subjects."""
     distinct_pairs = np.unique([people.gallery, people.probe], axis=1)
     return len(people.probe) == distinct_pairs.shape[1]
 

@@ -460,7 +460,7 @@ def _attempts_of_templates(
         raise DataError(f"{problem}; give each pair of templates one class")
 
     # They have one score as well, unless they are attempts of their own. Of lines in one order, the
-    # first counts; of a-b and b-a, the one in natural order.
+    # first counts; if `unordered`, of a-b and b-a the one in natural order.
     advice = 'give `keep="repeated"` if these are separate attempts'
     repeated = merged = rounded = 0  # lines that are left out, and those with rounded scores
     contradictory = same_pair[:, :0]

@@ -288,8 +288,7 @@ def distinct_pairs(probe_person: np.ndarray, claimed_person: np.ndarray, people:
         begin, end = end, end + max(_PAIRS_AT_ONCE, len(keys))
         probe, claimed = probe_person[begin:end], claimed_person[begin:end]
         low, high = np.minimum(probe, claimed), np.maximum(probe, claimed)
-        new_keys = (low.astype(np.int64) * people + high)[low != high]
-        keys = np.concatenate([keys, new_keys])
+        keys = np.concatenate([keys, (low.astype(np.int64) * people + high)[low != high]])
         keys.sort()  # several times faster than np.unique
         keys = keys[np.diff(keys, prepend=-1) > 0]
     return np.stack([keys // max(people, 1), keys % max(people, 1)])

@@ -170,8 +170,8 @@ def _effective_trials(
     Both numbers are ``p (1 - p) / v (z / t)^2``, by the variance of the jackknife (Korn and
     Graubard 1998, *Survey Methodology* 24): with Student's quantile ``t`` limits are wider if few
     people matter. The first takes the variance ``v`` of the rates, and the second that of their
-    logits, divided by the slope of the logit; it is smaller if the rate would be much smaller
-    without one person. They are (k,), of the k rates at which enough err.
+    logits, over the square of the slope of the logit; it is smaller if the rate would be much
+    smaller without one person. They are (k,), of the k rates at which enough err.
     """
     rate = columns[..., 0]
     with np.errstate(invalid="ignore", divide="ignore"):

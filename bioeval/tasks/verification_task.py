@@ -222,7 +222,7 @@ class VerificationTask(Verified):
     The base class makes the attempts, in calls of this order::
 
         task = VerificationTask(scores, Use("single"), wanted=points)
-        count(scores, [task])  # sets `attempts`, `skipped_claims` and `unenrolled`
+        count(scores, [task])  # sets `attempts`, and `unenrolled` of drawn claims
         task.find_points(symmetric=True, with_thresholds=True)  # sets `points`
         task.dataset()
 

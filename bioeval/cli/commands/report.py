@@ -246,7 +246,7 @@ def _evaluated(
 
     tree = evaluated([] if threshold is None else [threshold])
     under_card = scores if scores.layout == "top-k" else compared(scores, card)
-    opens = None  # the threshold of the page; None without verification
+    opens = None  # the threshold of the page; None without one of the user and without verification
     if threshold is not None or "verification" in tree.children:
         opens = PageThreshold.from_results(tree, threshold)
 
