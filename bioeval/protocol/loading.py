@@ -1,7 +1,7 @@
 """Protocol cards: found by name, path or layout; read from TOML; checked.
 
 A card has fields of its head, and sections with fields of their own (`HEAD` and `SECTIONS` of
-card.py describe them)::
+card.py describe them). A part of one::
 
     schema = 1
     name = "my-card"
