@@ -266,7 +266,7 @@ class _Aggregation:
         """Return the dimensions that a statistic of the variable has."""
         return [str(dim) for dim in array.dims if dim not in self.over]
 
-    def _joined(self, array: xr.DataArray | xr.Variable) -> np.ndarray:
+    def _joined(self, array: xr.DataArray) -> np.ndarray:
         """Return the values of a variable, float64 (values, *kept dimensions)."""
         joined = [dim for dim in self.over if dim in array.dims]
         kept = [dim for dim in array.dims if dim not in self.over]
@@ -277,9 +277,18 @@ class _Aggregation:
     def _joined_like(
         self, dims: Sequence[Hashable], values: np.ndarray, like: xr.DataArray
     ) -> np.ndarray:
-        """Return the same of `values`, repeated over the dimensions of `like` that they lack."""
-        variable = xr.Variable(dims, values.astype(np.float64, copy=False))
-        return self._joined(variable.set_dims(dict(like.sizes)))
+        """Return the same of `values`, repeated over the dimensions of `like` that they lack.
+
+        NumPy does it, since a new variable of xarray would load dask.
+        """
+        kept = [dim for dim in like.dims if dim not in self.over]
+        all_dims = [*(dim for dim in self.over if dim in like.dims), *kept]
+        own_dims = [dim for dim in all_dims if dim in dims]
+        values = values.transpose([dims.index(dim) for dim in own_dims])
+        values = values.astype(np.float64, copy=False)
+        values = values.reshape([like.sizes[dim] if dim in own_dims else 1 for dim in all_dims])
+        values = np.broadcast_to(values, [like.sizes[dim] for dim in all_dims])
+        return values.reshape(-1, *(like.sizes[dim] for dim in kept))
 
     def _has_sizes_of_parts(self) -> bool:
         return "subjects" in self.results and "part" in self.results["subjects"].dims
