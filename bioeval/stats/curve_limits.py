@@ -26,14 +26,8 @@ from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.verification import Verified
 from bioeval.results.support import RuleOf
 from bioeval.stats.error_curves import ErrorColumns
-from bioeval.stats.jackknife import (
-    Limits,
-    RateCurve,
-    chosen_anew,
-    limits_of_sum,
-    moved_by_many,
-    student,
-)
+from bioeval.stats.jackknife import Limits, limits_of_sum, student_of_logits
+from bioeval.stats.rate_limits import RateCurve, chosen_anew, moved_by_many
 
 # Up to this number of distinct scores, all scores are points of the curves; of more, a selection.
 _MOST_POINTS = 512
@@ -197,7 +191,7 @@ class CurveLimits:
             target_limits = self.frr.limits_at(frr[:, 0])
 
         # If many people err: the spread of the rates at thresholds that are chosen anew.
-        low, high = student(columns, self.confidence)
+        low, high, _ = student_of_logits(columns, self.confidence)
         is_moved_by_many = moved_by_many(errors) & np.isfinite(low) & np.isfinite(high)
 
         # If few do: the limits at the threshold, and how much the rate changes where the rate that

@@ -20,6 +20,9 @@ from bioeval.results.support import RuleOf
 LimitSide = Literal["both", "lower", "upper"]
 SIDES: tuple[LimitSide, ...] = get_args(LimitSide)
 
+#: Rates differ from 0 or 1 by rounding up to this: far less than one error in any countable number.
+ROUNDING = 1e-12
+
 
 def wilson(
     errors: Any, attempts: Any, confidence: float = CONFIDENCE
@@ -126,6 +129,21 @@ def exact_limits(
     error, and the upper limit is 1 if all attempts are errors.
     """
     return _beta_quantile(errors, correct + 1, miss), _beta_quantile(errors + 1, correct, 1 - miss)
+
+
+def exact_limits_of_rate(
+    rate: np.ndarray, trials: np.ndarray | float, miss: np.ndarray | float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return :func:`exact_limits` of a rate in a number of trials, which need not be whole.
+
+    A rate may differ from 0 or 1 by rounding. Limits are NaN without a trial, or for a NaN.
+    """
+    rate = np.clip(rate, 0.0, 1.0)
+    trials = np.asarray(trials, dtype=np.float64)
+    rate = np.where(trials > 0, rate, np.nan)
+    errors = rate * trials
+    low, high = exact_limits(errors, trials - errors, miss)
+    return np.where(rate <= ROUNDING, 0.0, low), np.where(rate >= 1 - ROUNDING, 1.0, high)
 
 
 def _beta_quantile(a: np.ndarray, b: np.ndarray, level: np.ndarray | float) -> np.ndarray:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.results.dataset import VariableParts
-    from bioeval.stats.jackknife import Limits, RateCurve, Sample
+    from bioeval.stats.jackknife import Limits
+    from bioeval.stats.rate_limits import RateCurve, Sample
 
 #: Methods that leave out people in turn, or draw people with replacement.
 PeopleName = Literal["people", "subject-bootstrap"]
@@ -163,13 +164,16 @@ class IntervalMethod:
     def rate_curve(self, columns: np.ndarray, sample: Sample, *, raised: bool = False) -> RateCurve:
         """Return the limits of a rate along its curve, from columns by this method.
 
-        The arguments are explained in :meth:`bioeval.stats.jackknife.RateCurve.from_columns`.
+        The arguments are explained in :meth:`bioeval.stats.rate_limits.RateCurve.from_columns`.
         """
-        from bioeval.stats.jackknife import RateCurve
+        from bioeval.stats.rate_limits import RateCurve
 
         if self.resamples:
             return RateCurve.from_replicates(columns, sample.units, self.confidence)
-        return RateCurve.from_columns(columns, sample, self.confidence, raised=raised)
+        miss = 1 - self.confidence
+        return RateCurve.from_columns(
+            columns, sample, miss=miss / 2, miss_at_ends=miss, raised=raised
+        )
 
     def independent_limits(self, errors: np.ndarray, attempts: int) -> Limits:
         """Return limits of rates of independent attempts; NaN where `errors` is NaN."""

@@ -34,8 +34,9 @@ from bioeval.results.support import independent_trials, searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
 from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets
 from bioeval.stats.error_curves import ErrorColumns, corrected_to
-from bioeval.stats.jackknife import Limits, RateCurve, Sample, percentile
+from bioeval.stats.jackknife import Limits, percentile
 from bioeval.stats.options import IntervalMethod
+from bioeval.stats.rate_limits import RateCurve, Sample
 from bioeval.stats.weighted_sums import (
     by_subject,
     groups_of_people,
@@ -507,7 +508,9 @@ class AttemptsOfPeople(NamedTuple):
         """The attempts, and how many independent trials they are worth."""
         attempts = float(self.attempts_of_each.sum())
         shares = self.attempts_lost / max(attempts, 1.0)
-        return Sample(attempts, self.units, self.sides, shares, self.fewest_units)
+        return Sample(
+            attempts, self.units, self.sides, shares, least=self.fewest_units, most=self.units
+        )
 
     def up_to_rank(self, rank: int) -> AttemptsOfPeople:
         """Return the same attempts, of which only hits at `rank` or better are hits."""

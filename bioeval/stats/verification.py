@@ -36,8 +36,9 @@ from bioeval.stats.error_curves import (
     corrected_to,
     curve_measures,
 )
-from bioeval.stats.jackknife import Limits, RateCurve, Sample, percentile, student
+from bioeval.stats.jackknife import Limits, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
+from bioeval.stats.rate_limits import RateCurve, Sample
 from bioeval.stats.weighted_sums import (
     ImpostorsOfGroups,
     ImpostorsOfPeople,
@@ -387,27 +388,20 @@ class VerificationColumns:
     def _genuine_sample(self) -> Sample:
         is_person = ~self.people.no_person
         attempts_of_person = np.bincount(self.genuine.person, minlength=len(is_person))
-        shares = None
+        shares = np.empty(0)
         if not self.options.resamples:
             shares = self.left_out.shares(attempts_of_person)
             shares = shares[shares > 0]  # the columns of `_frr`
-        return Sample(
-            attempts=len(self.genuine.distance) / self._directions,
-            units=kish(self.by_unit(attempts_of_person[is_person])),
-            sides=1,
-            shares=shares,
-        )
+        units = kish(self.by_unit(attempts_of_person[is_person]))
+        attempts = len(self.genuine.distance) / self._directions
+        return Sample(attempts, units, 1, shares, least=units, most=units)
 
     @cached_property
     def _impostor_sample(self) -> Sample:
         disjoint, pairs = self._effective_pairs()
-        return Sample(
-            attempts=self._impostor_comparisons,
-            units=disjoint,
-            sides=2,
-            shares=None if self.options.resamples else self.left_out.impostor_shares,
-            most=max(pairs, disjoint),
-        )
+        shares = np.empty(0) if self.options.resamples else self.left_out.impostor_shares
+        attempts = self._impostor_comparisons
+        return Sample(attempts, disjoint, 2, shares, least=disjoint, most=max(pairs, disjoint))
 
     def _effective_pairs(self) -> tuple[float, float]:
         """Return the effective numbers of disjoint pairs of people, and of pairs, or of units.
@@ -450,7 +444,8 @@ class VerificationColumns:
 
     def one_sided(self, confidence: float) -> CurveLimits:
         """Return the curve with one-sided limits of this confidence."""
-        limits = partial(RateCurve.from_columns, confidence=confidence, one_sided=True)
+        miss = 1 - confidence
+        limits = partial(RateCurve.from_columns, miss=miss, miss_at_ends=miss)
         return self._curve(limits, confidence)
 
     def _curve(self, limits: Callable[..., RateCurve], confidence: float) -> CurveLimits:

@@ -47,8 +47,8 @@ from bioeval.scores.provenance import Provenance
 from bioeval.showing.messages import sentence_about, warns_of_doubts
 from bioeval.stats.curve_limits import grid_of
 from bioeval.stats.error_curves import EER
-from bioeval.stats.jackknife import RateCurve, Sample
 from bioeval.stats.options import PEOPLE, IntervalMethod
+from bioeval.stats.rate_limits import RateCurve, Sample
 from bioeval.stats.verification import VerificationColumns
 from bioeval.stats.weighted_sums import by_subject, groups_of, rates_without_each
 
@@ -367,7 +367,7 @@ class Judged:
 
         The factor is 1 if just the people tested are enough, and NaN if no number is.
         """
-        if not len(self.limits.trials) or not self.people:
+        if not self.people:
             return math.nan
         effective = float(np.interp(rate, self.limits.rate, self.limits.trials))
         if not effective > 0:
@@ -542,12 +542,13 @@ class JudgedSearches:
         in_group = np.bincount(group, minlength=groups).astype(np.float64)
         columns = rates_without_each(accepted[:-1].cumsum(axis=0), in_group)
         self.rates = columns[:, 0]
+        shares = np.full(groups, 1 / max(groups, 1))
         limits = RateCurve.from_columns(
             np.clip(columns, 0.0, 1.0),
-            Sample(people, people, 1),
-            confidence,
+            Sample(people, people, 1, shares, least=people, most=people),
+            miss=1 - confidence,
+            miss_at_ends=1 - confidence,
             raised=True,
-            one_sided=True,
         )
         self.far = Judged(limits, confidence, people)
         self.refusal = too_few(people, self.over) if people < FEWEST else None

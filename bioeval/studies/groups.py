@@ -53,9 +53,10 @@ from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
 from bioeval.scores.sides import InOrder, in_order
 from bioeval.showing.messages import warns_of_doubts
-from bioeval.stats.jackknife import Sample, limits_of_rate, limits_of_sum
+from bioeval.stats.jackknife import limits_of_sum
 from bioeval.stats.options import IntervalMethod, interval_of, trials_of
 from bioeval.stats.people import PeopleCounts, people_counts
+from bioeval.stats.rate_limits import Sample, limits_of_rate
 from bioeval.stats.simultaneous import Differences, discordant, least_discordant, letters_of
 from bioeval.stats.weighted_sums import rates_without_each, ratio
 
@@ -677,7 +678,10 @@ class PeopleOfRate(NamedTuple):
         rates = rates_without_each(self.errors_of, self.attempts_of, *totals)
         # The number of people with whom an attempt is left out: 1 or 2.
         sides = max(round(float(self.attempts_of.sum() / self.attempts)), 1)
-        sample = Sample(self.attempts, self.trials, sides, self.attempts_of / self.attempts)
+        shares = self.attempts_of / self.attempts
+        sample = Sample(
+            self.attempts, self.trials, sides, shares, least=self.trials, most=self.trials
+        )
         low, high = limits_of_rate(rates, sample, level)
         return float(low), float(high)
 

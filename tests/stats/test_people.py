@@ -12,7 +12,8 @@ from result_messages import arguments
 from ways import counted_by
 
 import bioeval as be
-from bioeval.stats.jackknife import jackknife, moved_by_many
+from bioeval.stats.jackknife import jackknife
+from bioeval.stats.rate_limits import moved_by_many
 from bioeval.stats.weighted_sums import ImpostorsOfGroups
 
 PEOPLE = 12

@@ -19,8 +19,9 @@ from bioeval.base.errors import Message
 from bioeval.results.identification import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.variables import Variable
 from bioeval.stats.curve_limits import grid_of
-from bioeval.stats.jackknife import Limits, Sample, limits_of_rate, percentile, student
+from bioeval.stats.jackknife import Limits, percentile, student_of_proportion
 from bioeval.stats.options import IntervalMethod
+from bioeval.stats.rate_limits import Sample, limits_of_rate
 from bioeval.stats.weighted_sums import (
     VALUES_AT_ONCE,
     by_subject,
@@ -155,11 +156,12 @@ class QueryReplicates:
     def _sample(self, counted: np.ndarray) -> Sample:
         """Return the `counted` queries, and how many independent people they are worth."""
         queries = np.bincount(self.unit[counted], minlength=self.units)
-        shares = None
+        shares = np.empty(0)
         if not self.options.resamples:
             of_group = queries[: self.groups]
             shares = of_group[of_group > 0] / max(queries.sum(), 1)
-        return Sample(float(queries.sum()), self.independent_people(counted), 1, shares)
+        people = self.independent_people(counted)
+        return Sample(float(queries.sum()), people, 1, shares, least=people, most=people)
 
     def _replicate_sums(self, counted: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Return k means over the `counted` queries, (k, 1 + replicates).
@@ -215,7 +217,7 @@ class QueryReplicates:
             return percentile(replicates, confidence, people)
         if is_rate:
             return limits_of_rate(replicates, self._sample(counted), confidence)
-        return student(replicates, confidence, people)
+        return student_of_proportion(replicates, confidence, people)
 
     def curve_limits(self, curve: MatchCurve, means: np.ndarray, *, is_rate: bool) -> Limits:
         """Return the limits of the means of a curve at ranks 1, 2, ..."""
