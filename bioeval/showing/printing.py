@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,24 +40,27 @@ def print_table(table: TerminalDocument, form: Form | None = None) -> None:
         put(table.text(pipe_width()))
 
 
-class Shown:
-    """A result that is its table in print, and in a notebook; some have messages."""
+class Shown(ABC):
+    """A result that is no dataset, such as a check of data: print and notebooks show its table."""
 
     @property
     def messages(self) -> Sequence[Message]:
         return ()
 
+    @abstractmethod
     def _section(self) -> Section:
-        raise NotImplementedError
+        """Return the document that people read."""
 
+    @abstractmethod
     def _records(self) -> list[dict[str, Any]]:
-        raise NotImplementedError
+        """Return the rows of the data frame."""
 
+    @abstractmethod
     def _document(self) -> dict[str, Any]:
         """Return the entries of a JSON document but for the messages; its lists are CSV tables."""
-        raise NotImplementedError
 
     def _numbers(self) -> list[dict[str, Any]]:
+        """Return the rows of numbers that conditions may be about."""
         return []
 
     def _table(self) -> TerminalDocument:

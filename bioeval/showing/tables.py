@@ -17,9 +17,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,8 +68,36 @@ _Place = tuple[Hashable, ...]
 #: The cells of a table by row and column.
 _Cells = dict[tuple[Any, Any], Text | None]
 
-#: Returns the cells of a place so that rows with equal numbers are equal.
-_Numbers = Callable[[_Place], list[Any]]
+
+class _Measure(NamedTuple):
+    """A measure at its point and its labels, which numbers of several systems and parts share."""
+
+    name: str
+    at: str = ""  # the dimension of the point; "" without a point
+    point: float | None = None
+    places: tuple[tuple[str, Any], ...] = ()  # dimensions with labels
+
+    @classmethod
+    def of(cls, row: Row, dims_of_rows: Sequence[str] = ()) -> _Measure:
+        """Return the measure of a number; the rows of its table have some dimensions."""
+        in_rows = {"part", *dims_of_rows}
+        places = tuple((dim, label) for dim, label in row.places.items() if dim not in in_rows)
+        if not row.at or row.at in in_rows:
+            return cls(row.measure, places=places)
+        return cls(row.measure, row.at, row.point, places)
+
+
+#: The measure of the thresholds of other measures, and not of a row of the result.
+_THRESHOLD = _Measure("threshold", at="threshold")
+
+
+class _Key(NamedTuple):
+    """What distinguishes the columns of a table with a column for each measure."""
+
+    measure: _Measure
+    part: str = ""
+    statistic: str = ""
+    system: str = ""
 
 
 def tables_of(rows: Sequence[Row], id: str) -> Iterator[Table]:
@@ -133,7 +161,7 @@ def _differences_in_rows(rows: Iterable[Row], id: str) -> Table:
     columns: dict[str, Column] = {}
     cells: _Cells = {}
     for row in rows:
-        key = _key(row), row.system, row.other_system
+        key = _Measure.of(row), row.system, row.other_system
         labels.setdefault(key, [label_of(row), _difference(row)])
         columns.setdefault(row.statistic, Column(row.statistic, _name_of(row.statistic)))
         cells[key, row.statistic] = _cell(row)
@@ -157,16 +185,6 @@ def _dims_of_points(rows: Iterable[Row]) -> set[str]:
         if number > _MOST_POINTS_IN_LABELS or (number > 1 and not in_labels):
             dims.add(dim)
     return dims
-
-
-def _key(row: Row, *without: str) -> Hashable:
-    """Return measure, point and labels of a number, without its part and some dimensions.
-
-    In one system and part, numbers with the same key stand in the same row or column.
-    """
-    places = tuple((dim, x) for dim, x in row.places.items() if dim not in ("part", *without))
-    point = (row.at, row.point) if row.at and row.at not in without else ()
-    return row.measure, point, places
 
 
 def _table(
@@ -199,34 +217,28 @@ def _heading_of_threshold(row: Row, several_systems: bool) -> Text:
 
 def _measures_in_rows(rows: Sequence[Row], id: str, several_systems: bool) -> Table:
     """Return a table with a row for each measure, and columns for its value and its statistics."""
+    # The thresholds have columns unless each of them has a row of its own.
+    in_rows = {row.value for row in rows if row.about.get("shown") == "threshold"}
+    thresholds = {row.threshold for row in rows if row.threshold_cell is not None}
+    has_thresholds = not thresholds <= in_rows
+    has_pooled = _pooled_numbers_differ(rows)
     labels: dict[Hashable, Sequence[Text]] = {}
     columns: dict[str, Column] = {}
     cells: _Cells = {}
     for row in rows:
         column = _column_of_list(row, several_systems)
-        if column is None:
+        if column is None or (column.name == "pooled" and not has_pooled):
             continue
-        key = _key(row)
+        key = _Measure.of(row)
         if key not in labels:
             labels[key] = [label_of(row)]
         columns.setdefault(column.name, column)
         cells[key, column.name] = _cell(row)
-        if not row.statistic:
+        if has_thresholds and not row.statistic:
             name = f"threshold_{row.system}" if several_systems else "threshold"
             heading = _heading_of_threshold(row, several_systems)
             columns.setdefault(name, Column(name, heading, is_attached=True))
             cells[key, name] = row.threshold_cell
-    # If each threshold has a row of its own, the column of thresholds is left out.
-    in_rows = {row.value for row in rows if row.about.get("shown") == "threshold"}
-    if all(row.threshold in in_rows for row in rows if row.threshold_cell is not None):
-        columns = {x: columns[x] for x in columns if not x.startswith("threshold")}
-    # Pooled numbers that equal the means over test parts are left out, too.
-    column_of_means = "test" if "test" in columns else "value_test"
-    with_pooled = [key for key in labels if (key, "pooled") in cells]
-    pooled = [_number(cells[key, "pooled"]) for key in with_pooled]
-    means = [_number(cells.get((key, column_of_means))) for key in with_pooled]
-    if pooled and np.allclose(pooled, means, rtol=1e-12, atol=0):
-        del columns["pooled"]
     # The values, then the statistics in the order of their headings, then the thresholds.
     if any(row.statistic for row in rows):
         of_values = [x for x in columns if x.startswith("value")]
@@ -235,9 +247,21 @@ def _measures_in_rows(rows: Sequence[Row], id: str, several_systems: bool) -> Ta
     return _table(id, [Column("measure")], labels, columns, cells)
 
 
-def _number(cell: Text | None) -> float:
-    """Return the number of a cell; NaN of a cell that is empty or has words."""
-    return cell.value if isinstance(cell, Quantity) else math.nan
+def _pooled_numbers_differ(rows: Sequence[Row]) -> bool:
+    """Whether some pooled number is not the mean over test parts, or the value of the test part."""
+    of_test = [row for row in rows if _part_of(row) == "test"]
+    of_all = [row for row in rows if _part_of(row) != "train"]
+    pooled = {_Measure.of(row): row.value for row in of_all if row.statistic == "pooled"}
+    means = {_Measure.of(row): row.value for row in of_test if row.statistic == "mean"}
+    values = {_Measure.of(row): row.value for row in of_test if not row.statistic}
+    others = [(means or values).get(measure, math.nan) for measure in pooled]
+    return not np.allclose([*pooled.values()], others, rtol=1e-12, atol=0)
+
+
+def _part_of(row: Row) -> str:
+    """Return the part of the data that a number is of; a statistic over parts is of the test."""
+    default = "test" if row.statistic and "part" in row.node.dataset.dims else ""
+    return str(row.places.get("part", default))
 
 
 def _column_of_list(row: Row, several_systems: bool) -> Column | None:
@@ -246,8 +270,7 @@ def _column_of_list(row: Row, several_systems: bool) -> Column | None:
     if row.other_system:
         text = _difference(row) if statistic == "difference" else _name_of(statistic)
         return Column(f"{statistic}_{row.system}_{row.other_system}", text)
-    default_part = "test" if statistic and "part" in row.node.dataset.dims else ""
-    part = str(row.places.get("part", default_part))
+    part = _part_of(row)
     # Beside other systems, a mean over test parts is the value of its system.
     if not statistic or (several_systems and statistic == "mean" and part != "train"):
         name = "_".join(filter(None, ("value", row.system if several_systems else "", part)))
@@ -300,7 +323,7 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
     for row in rows:
         if row.statistic not in statistics:
             continue
-        column = _measure_of_part(row), row.statistic
+        column = _key_of_measure(row)._replace(statistic=row.statistic)
         if column not in columns:
             label, places = label_of(row), []
             for dim, place in row.places.items():
@@ -318,14 +341,14 @@ def systems_in_rows(rows: Sequence[Row], id: str) -> Table:
         labels[system, condition] = [Label(system), Label(condition)][: len(heads)]
         cells[(system, condition), column] = row.cell
     # Letters and standard deviations stand beside the value that they are about.
-    measures = dict.fromkeys(map(_measure_of_part, rows))
-    in_order = [(x, statistic) for x in measures for statistic in statistics]
+    measures = dict.fromkeys(map(_key_of_measure, rows))
+    in_order = [x._replace(statistic=statistic) for x in measures for statistic in statistics]
     return _table(id, heads, labels, {x: columns[x] for x in in_order if x in columns}, cells)
 
 
-def _measure_of_part(row: Row) -> tuple[Hashable, bool]:
+def _key_of_measure(row: Row) -> _Key:
     """Return the measure of a number, and whether it is of the training part."""
-    return _key(row), row.places.get("part") == "train"
+    return _Key(_Measure.of(row), "train" if row.places.get("part") == "train" else "")
 
 
 def _name_of_column(row: Row) -> str:
@@ -337,6 +360,19 @@ def _name_of_column(row: Row) -> str:
 # ------------------------------------------------------------------------------------------- grid
 
 
+@dataclass(frozen=True)
+class _Grid:
+    """The cells of a grid at all places, of which the table will have some."""
+
+    columns: Mapping[_Key, Column]
+    cells: _Cells  # by place and column
+    badness: Mapping[_Place, float]  # by the first column of rates: the larger, the worse
+
+    def numbers(self, place: _Place) -> list[Any]:
+        """Return the cells of a place so that places with equal numbers are equal."""
+        return [_comparable(self.cells.get((place, column))) for column in self.columns]
+
+
 def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> Table:
     """Return a table with a row for each place, and a column for each measure.
 
@@ -344,7 +380,7 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
     columns. With many places, the table has the worst of each group, or some evenly spread.
     """
     point = rows[0].at if rows[0].at in dims else ""  # the dimension of points, if it is one
-    measures = {(_key(row, *dims), row.places.get("part"), row.statistic) for row in rows}
+    measures = {(_Measure.of(row, dims), row.places.get("part"), row.statistic) for row in rows}
     is_wide = n_systems > FEW or len(measures) * n_systems > _MOST_COLUMNS
     in_rows, in_columns = n_systems > 1 and is_wide, n_systems > 1 and not is_wide
     names = ["system", *dims] if in_rows else list(dims)  # of the labels of a table row
@@ -352,49 +388,25 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
     for row in rows:
         labels = tuple(row.point if dim == point else row.places[dim] for dim in dims)
         place_of_row.append((row.system, *labels) if in_rows else labels)
-
-    # The cells. How bad a place is, is told by the first column of rates alone.
-    has_thresholds = _has_thresholds(rows, place_of_row)
-    columns: dict[Hashable, Column] = {}
-    cells: _Cells = {}
-    column_of_badness: Hashable = None
-    badness: dict[_Place, float] = {}  # the larger the worse
-    for row, place in zip(rows, place_of_row, strict=True):
-        system = row.system if in_columns else ""
-        threshold = row.threshold_cell
-        if has_thresholds and threshold is not None:
-            heading = _heading_of_threshold(row, in_columns)
-            columns.setdefault(("threshold", system), Column("threshold", heading))
-            cells[place, ("threshold", system)] = threshold
-        column = _key(row, *dims), row.places.get("part"), row.statistic, system
-        if column not in columns:
-            columns[column] = _column_of_grid(row, point, in_columns)
-        cell = cells[place, column] = row.cell
-        if isinstance(cell, Rate) and column_of_badness in (None, column):
-            column_of_badness = column
-            larger_is_better = row.about.get("direction") == "larger"
-            badness[place] = -cell.value if larger_is_better else cell.value
-
-    def numbers(place: _Place) -> list[Any]:
-        return [_comparable(cells.get((place, column))) for column in columns]
+    grid = _cells_of_grid(rows, place_of_row, dims, in_columns)
 
     # The places without those that say the same: joint labels, and pairs in both orders. Both
     # orders are kept if half of the pairs would still be too many rows.
     coordinates = rows[0].node.dataset.variables
     places = [*dict.fromkeys(place_of_row)]
-    places, joint_labels = _with_joint_labels(places, names, coordinates, numbers)
-    of_pairs = _each_pair_once(places, numbers) if len(names) > 1 else places
+    places, joint_labels = _with_joint_labels(places, names, coordinates, grid)
+    of_pairs = _each_pair_once(places, grid) if len(names) > 1 else places
     is_halved = len(of_pairs) < len(places) and len(of_pairs) <= 2 * _ROWS_OF_MANY
     places = of_pairs if is_halved else places
 
     # Of many places, the worst of each group are shown, in whichever order they are.
     about = coordinates[dims[-1]].attrs if dims[-1] in coordinates else {}
-    is_ranked = about.get("shown") == "worst" and bool(badness)
-    candidates = [x for x in places if badness.get(x, 0) > 0] if is_ranked else places
-    shown = _shown_places(candidates, badness, bool(point), is_ranked)
+    is_ranked = about.get("shown") == "worst" and bool(grid.badness)
+    candidates = [x for x in places if grid.badness.get(x, 0) > 0] if is_ranked else places
+    shown = _shown_places(candidates, grid.badness, bool(point), is_ranked)
     heads = [Column(name, name.replace("_", " ")) for name in names]
     if len(shown) < len(candidates):
-        worst = "worst " if badness and not point else ""
+        worst = "worst " if grid.badness and not point else ""
         heads[-1] = Column(names[-1], _heading_of_some(names[-1], worst, shown, places))
     labels_of_place = {}
     for place in shown:
@@ -403,9 +415,39 @@ def _grid(rows: Sequence[Row], id: str, dims: Sequence[str], n_systems: int) -> 
             for dim, label in zip(names, place, strict=True)
         ]
     title = say(about["title"]) if "title" in about else ""
-    table = _table(id, heads, labels_of_place, columns, cells, title)
+    table = _table(id, heads, labels_of_place, grid.columns, grid.cells, title)
     notes = ["Pairs are equal in both orders, and listed once."] if is_halved else []
     return replace(table, notes=notes)
+
+
+def _cells_of_grid(
+    rows: Sequence[Row], place_of_row: Sequence[_Place], dims: Sequence[str], in_columns: bool
+) -> _Grid:
+    """Return the cells of numbers at their places; perhaps with `in_columns` for each system."""
+    has_thresholds = _has_thresholds(rows, place_of_row)
+    columns: dict[_Key, Column] = {}
+    cells: _Cells = {}
+    badness: dict[_Place, float] = {}
+    column_of_badness: _Key | None = None
+    for row, place in zip(rows, place_of_row, strict=True):
+        system = row.system if in_columns else ""
+        threshold = row.threshold_cell
+        if has_thresholds and threshold is not None:
+            column = _Key(_THRESHOLD, system=system)
+            heading = _heading_of_threshold(row, in_columns)
+            columns.setdefault(column, Column("threshold", heading))
+            cells[place, column] = threshold
+        part = str(row.places.get("part", ""))
+        column = _Key(_Measure.of(row, dims), part, row.statistic, system)
+        if column not in columns:
+            columns[column] = _column_of_grid(row, dims, in_columns)
+        cell = cells[place, column] = row.cell
+        # How bad a place is, is told by the first column of rates alone.
+        if isinstance(cell, Rate) and column_of_badness in (None, column):
+            column_of_badness = column
+            larger_is_better = row.about.get("direction") == "larger"
+            badness[place] = -cell.value if larger_is_better else cell.value
+    return _Grid(columns, cells, badness)
 
 
 def _has_thresholds(rows: Sequence[Row], place_of_row: Sequence[_Place]) -> bool:
@@ -425,8 +467,8 @@ def _comparable(cell: Text | None) -> Any:
     return [f"{number:.12g}" for number in (cell.value, *(cell.interval or ()))]
 
 
-def _column_of_grid(row: Row, point: str, several_systems: bool) -> Column:
-    heading = label_of(row, without=point)
+def _column_of_grid(row: Row, dims: Sequence[str], several_systems: bool) -> Column:
+    heading = label_of(row, without=row.at if row.at in dims else "")
     measure = row.node.dataset.variables.get(row.measure)
     label_of_measure = None if measure is None else measure.attrs.get("label")
     prefixes: list[Text] = [Label(row.system)] if several_systems else []
@@ -455,7 +497,7 @@ def _heading_of_some(
 
 
 def _with_joint_labels(
-    places: list[_Place], dims: Sequence[str], coordinates: Mapping[Any, Any], numbers: _Numbers
+    places: list[_Place], dims: Sequence[str], coordinates: Mapping[Any, Any], grid: _Grid
 ) -> tuple[list[_Place], dict[tuple[str, Hashable], Text]]:
     """Return the places without repeated numbers, and the labels that stand for two labels.
 
@@ -468,18 +510,21 @@ def _with_joint_labels(
         for a, b in itertools.pairwise(dict.fromkeys(place[axis] for place in places)):
             if f"label_{a}_{b}" not in about:
                 continue
-            of_a, of_b = ([numbers(x) for x in places if x[axis] == label] for label in (a, b))
+            of_a = [grid.numbers(place) for place in places if place[axis] == a]
+            of_b = [grid.numbers(place) for place in places if place[axis] == b]
             if of_a == of_b:
                 joint_labels[dim, a] = say(about[f"label_{a}_{b}"])
                 places = [place for place in places if place[axis] != b]
     return places, joint_labels
 
 
-def _each_pair_once(places: list[_Place], numbers: _Numbers) -> list[_Place]:
+def _each_pair_once(places: list[_Place], grid: _Grid) -> list[_Place]:
     """Return one place of each pair, if the last two labels of all can be exchanged."""
     mirrored = {place: (*place[:-2], place[-1], place[-2]) for place in places}
     is_symmetric = {*mirrored.values()} == {*places}
-    if not is_symmetric or any(numbers(a) != numbers(b) for a, b in mirrored.items()):
+    if not is_symmetric:
+        return places
+    if any(grid.numbers(place) != grid.numbers(other) for place, other in mirrored.items()):
         return places
     order = [*dict.fromkeys(place[-2] for place in places)]
     return [x for x in places if order.index(x[-2]) <= order.index(x[-1])]
