@@ -5,10 +5,8 @@ limits. If few people err, the spread tells little. Then the squares of two dist
 from a rate to its limits at the threshold, and from a rate to its values where the rate that chose
 the threshold is at its limits.
 
-First come the thresholds of a curve: all distinct scores if they are few, else a selection. Then
-:class:`CurveLimits` has the limits of measures of the curve. All scores are distances. In arrays
-with ``1 + people`` columns, the first column has the rates of the data, and each other column the
-rates without one person.
+All scores are distances. In arrays with ``1 + people`` columns, the first column has the rates of
+the data, and each other column the rates without one person.
 """
 
 from __future__ import annotations
@@ -20,113 +18,10 @@ from typing import Literal
 import numpy as np
 
 from bioeval.base.errors import Message
-from bioeval.counting.operating_points import Attempts
-from bioeval.counting.order import runs
-from bioeval.counting.reduce import OfEachBlock, reduce
-from bioeval.counting.verification import Verified
 from bioeval.results.support import RuleOf
 from bioeval.stats.error_curves import ErrorColumns
 from bioeval.stats.jackknife import Limits, limits_of_sum, student_of_logits
 from bioeval.stats.rate_limits import RateCurve, chosen_anew, moved_by_many
-
-# Up to this number of distinct scores, all scores are points of the curves; of more, a selection.
-_MOST_POINTS = 512
-
-# Up to this number of scores, scores are sorted; of more, cells of counted scores are used.
-_FEW_SCORES = 1 << 16
-
-# The number of false accepts grows by about this factor at most from one threshold to the next.
-_GROWTH = 1.2
-
-# Proportions of rejected attempts, for thresholds that accept nearly all attempts.
-_REJECTED = np.array([0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
-
-# The number of first thresholds that differ by a single false accept.
-_SINGLE_STEPS = 10
-
-
-def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
-    """Return increasing thresholds, and whether they are all the distinct scores.
-
-    The thresholds are denser around the equal error rate, and depend on the scores alone.
-    """
-    attempts = verified.attempts
-    genuine = np.unique(attempts.genuine.astype(np.float64))
-    # `edges` are thresholds among which some are selected, and `accepted` the false accepts there.
-    if attempts.impostors <= _FEW_SCORES and len(genuine) <= _FEW_SCORES:
-        edges, bounds = runs(_sorted_impostors(verified, genuine))
-        accepted = bounds[1:]
-        distinct = np.union1d(genuine, edges)
-        if len(distinct) <= _MOST_POINTS:
-            return distinct, True
-    else:
-        cells = attempts.even_counts
-        edges = cells.edges
-        accepted = cells.negative_infinite + np.cumsum(cells.counts)
-        # Scores with steps are in few cells. Another pass then finds the distinct ones.
-        if len(genuine) + np.count_nonzero(cells.counts) <= _MOST_POINTS:
-            distinct = np.union1d(genuine, _distinct_impostors(verified))
-            if len(distinct) <= _MOST_POINTS:
-                return distinct, True
-
-    if len(edges):  # else no impostor score is finite
-        wanted = _levels(attempts.impostors)
-        accepts_at_eer = verified.points.values["eer"] * attempts.impostors
-        if accepts_at_eer > 0:
-            wanted = np.append(wanted, accepts_at_eer * np.geomspace(0.5, 2.0, 33))
-        edges = edges[np.minimum(np.searchsorted(accepted, wanted), len(edges) - 1)]
-    selected = np.unique(edges)
-    return selected[np.isfinite(selected)], False
-
-
-def _sorted_impostors(verified: Verified, genuine: np.ndarray) -> np.ndarray:
-    """Return all impostor scores in increasing order, read again if they were only counted."""
-    attempts = verified.attempts
-    if not attempts.listed:
-        finite = OfEachBlock(lambda scores: scores[~np.isnan(scores)], verified.use.fused)
-        (scores,) = reduce(verified.scores, finite)
-        attempts = Attempts.from_scores(genuine, np.concatenate(scores).astype(np.float64))
-    return attempts.impostor.keys
-
-
-def _distinct_impostors(verified: Verified) -> np.ndarray:
-    """Return impostor scores with few repetitions, float64: the distinct ones of each block."""
-    attempts = verified.attempts
-    if attempts.listed:
-        return attempts.impostor.keys.astype(np.float64)
-    distinct = OfEachBlock(_distinct, verified.use.fused)
-    (scores,) = reduce(verified.scores, distinct)
-    return np.concatenate(scores).astype(np.float64)
-
-
-def _distinct(scores: np.ndarray) -> np.ndarray:
-    return np.unique(scores[~np.isnan(scores)])
-
-
-def _levels(total: int) -> np.ndarray:
-    """Return the numbers of accepted scores, of `total`, at which thresholds are selected.
-
-    They grow by ones, then by a factor, and are dense again where nearly all are accepted.
-    """
-    steps = max(1, int(np.ceil(np.log(max(total, 2) / _SINGLE_STEPS) / np.log(_GROWTH))))
-    ratios = _SINGLE_STEPS * _GROWTH ** np.arange(steps)
-    by_ones = np.arange(1, _SINGLE_STEPS)
-    nearly_all = total * (1 - _REJECTED)
-    return np.concatenate([by_ones, ratios[ratios < total], nearly_all, [total]])
-
-
-def grid_of(distances: np.ndarray) -> np.ndarray:
-    """Return increasing distances along a curve: all finite distances, or a selection of many.
-
-    The selection has the outermost distances at both ends; further inside, the number of distances
-    beyond each grows by a constant factor.
-    """
-    ordered = np.sort(distances[np.isfinite(distances)])
-    if len(np.unique(ordered)) > _MOST_POINTS:
-        numbers_beyond = np.ceil(_levels(len(ordered))).astype(np.int64)
-        numbers_beyond = numbers_beyond[numbers_beyond <= len(ordered)]
-        ordered = ordered[np.append(numbers_beyond - 1, len(ordered) - numbers_beyond)]
-    return np.unique(ordered)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ from bioeval.counting.searches_without import LeftOut
 from bioeval.protocol.tasks import ImpostorProbes, Ties
 from bioeval.results.support import independent_trials, searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
-from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets
+from bioeval.stats.curve_limits import CurveLimits, open_at_targets
+from bioeval.stats.curve_thresholds import grid_of
 from bioeval.stats.error_curves import ErrorColumns, corrected_to
 from bioeval.stats.jackknife import Limits, percentile
 from bioeval.stats.options import IntervalMethod

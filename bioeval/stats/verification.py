@@ -10,7 +10,7 @@ three people, FAR at thresholds 0.1 and 0.2 may be::
     0.2   0.10        0.12        0.05        0.11
 
 All columns follow from one pass over the scores, which counts the attempts of each person, or of
-each pair of people, between thresholds. :class:`CountedThresholds` chooses these thresholds.
+each pair of people, between thresholds (:mod:`bioeval.stats.curve_thresholds`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,9 @@ from bioeval.counting.verification import Verified
 from bioeval.results.support import independent_trials
 from bioeval.results.variables import VERIFICATION
 from bioeval.scores.people import require_people, units_of_people
-from bioeval.stats.curve_limits import CurveLimits, grid_of, open_at_targets, thresholds_of
-from bioeval.stats.error_curves import (
-    EER,
-    CurveMeasure,
-    ErrorColumns,
-    corrected_to,
-    curve_measures,
-)
+from bioeval.stats.curve_limits import CurveLimits, open_at_targets
+from bioeval.stats.curve_thresholds import CountedThresholds, grid_of
+from bioeval.stats.error_curves import EER, CurveMeasure, ErrorColumns, curve_measures
 from bioeval.stats.jackknife import Limits, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.rate_limits import RateCurve, Sample
@@ -55,136 +50,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-#: The most numbers of attempts in memory, by threshold and person: enough for about 8,000 genuine
-#: scores of a thousand people.
-MOST_CELLS = 1 << 23
-
 #: The most numbers of attempts in memory, by threshold and replicate: enough for about 2,000
 #: genuine scores of 2,000 replicates.
 MOST_DRAWN = 1 << 22
-
-# Up to this number, the thresholds that a user asks for are counted; more are read between points.
-_MOST_REQUESTED = 64
-
-# The EER is sought where the FAR of the data is at most this factor above or below the EER.
-_AROUND = 3.0
-
-
-def genuine_rows(verified: Verified, most: int) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return thresholds at which curves are exact for any weights, at most `most`.
-
-    Between two genuine scores FRR does not change. Therefore the least FRR at a FAR, the least
-    cost, the hull and the area under the ROC need only the points at genuine scores. FAR and FRR
-    cross at a genuine score, too, or between it and the largest score below.
-
-    Returned are increasing distances, the genuine scores that no impostor score equals, and whether
-    measures of these thresholds alone are exact. If more than `most` thresholds are needed, evenly
-    spread genuine scores are returned, and measures are not exact.
-    """
-    attempts = verified.attempts
-    scores = attempts.points.genuine.distinct()
-    # (scores,): impostor scores below each genuine score, and up to it.
-    below, upto = attempts.impostor.counts_at(attempts.points.genuine)
-    is_tied = below < upto
-    untied_scores = scores[~is_tied]
-    # If attempts failed, a threshold at the last score does not accept all attempts.
-    thresholds = np.append(scores, [np.inf] if attempts.missed else [])
-
-    # The point before a genuine score is needed if it has more false accepts than the genuine score
-    # before: if an impostor score is between the two, or is tied with this one.
-    just_below = np.nextafter(scores, -np.inf)
-    has_impostor_before = below > np.append(0, upto[:-1])
-    needed = np.union1d(thresholds, just_below[is_tied | has_impostor_before])
-    if len(needed) <= most:
-        return needed, untied_scores, True
-
-    # FAR and FRR cross near the EER of the data, so that impostor scores matter there alone.
-    far = below / max(attempts.impostor_attempts, 1)
-    eer = verified.points.values["eer"]
-    is_near_eer = (far >= eer / _AROUND) & (far <= eer * _AROUND)
-    needed = np.union1d(thresholds, just_below[is_tied | (has_impostor_before & is_near_eer)])
-    if len(needed) <= most:
-        return needed, untied_scores, True
-
-    indices = np.linspace(0, len(scores) - 1, min(len(scores), max(most, 1)))
-    return scores[np.unique(indices.astype(np.int64))], untied_scores, False
-
-
-class CountedThresholds:
-    """The thresholds at which attempts are counted: all scores, or a selection of many scores.
-
-    In a selection, points are interpolated linearly between two thresholds, and each column is
-    corrected by the interpolation error of the data themselves.
-
-    - `usual`: increasing distances that depend on the scores alone, not on measures
-    - `thresholds`: increasing; the usual distances, and the thresholds of measures
-    - `every_score`: whether the thresholds are all the distinct scores
-    - `at_genuine`: those of :func:`genuine_rows`; empty if the thresholds are all scores
-    """
-
-    def __init__(self, verified: Verified, measures: Sequence[CurveMeasure], columns: int):
-        """Choose thresholds for some measures, to be counted in a number of columns."""
-        self._points = verified.points
-        self.usual, self.every_score = thresholds_of(verified)
-        self.thresholds = self.usual
-        self.at_genuine = self._untied_scores = np.empty(0)
-        self._is_exact = True
-        if self.every_score:
-            return
-        # Rates are exact at operating points, and at a few thresholds that a user asks for.
-        values = verified.points.values
-        names = "threshold_at_far", "threshold_at_frr", "eer_threshold"
-        further = [np.ravel(values[name]) for name in names if name in values]
-        further += [measure.own_thresholds(verified.points) for measure in measures]
-        if verified.requested_thresholds is not None:
-            requested = verified.curve[0]
-            if len(requested) <= _MOST_REQUESTED:
-                further.append(requested)
-        self.thresholds = _with_finite(self.usual, np.concatenate(further))
-        # The number of rows is the same for all measures, so that no value depends on others.
-        most = MOST_CELLS // columns - len(self.usual)
-        self.at_genuine, self._untied_scores, self._is_exact = genuine_rows(verified, most)
-
-    def untied(self, thresholds: np.ndarray) -> np.ndarray | None:
-        """Return which thresholds are genuine scores that no impostor score equals; or None."""
-        return None if self.every_score else np.isin(thresholds, self._untied_scores)
-
-    def measured(
-        self, measures: Sequence[CurveMeasure], curve: ErrorColumns, thresholds: np.ndarray
-    ) -> dict[str, np.ndarray]:
-        """Return measures in each column of a curve at `thresholds`; NaN if undefined on the data.
-
-        A measure uses all genuine scores or, if these are too many, the `usual` thresholds, a
-        selection of genuine scores and the measure's own thresholds: its value does not depend on
-        other measures.
-        """
-        points = self._points
-        is_exact = self.every_score
-        shared_thresholds = self.usual
-        if not is_exact and np.isin(self.at_genuine, thresholds).all():
-            is_exact = self._is_exact
-            shared_thresholds = np.union1d(self.usual, self.at_genuine)
-        values = {}
-        for measure in measures:
-            own_thresholds = measure.own_thresholds(points)  # (targets,), or none
-            targets = measure.targets(points)
-            columns = np.empty((len(targets), curve.far.shape[1]))
-            for i, target in enumerate(targets):
-                errors = curve
-                if not is_exact:
-                    used = _with_finite(shared_thresholds, own_thresholds[i : i + 1])
-                    errors = curve.at_rows(thresholds.searchsorted(used))
-                columns[i] = measure.in_columns(errors, target, is_exact)
-            if not measure.of_target:
-                columns = columns[0]
-            value = points.values.get(measure.name, np.nan)
-            values[measure.name] = corrected_to(value, columns, measure.scalar.bounds)
-        return values
-
-
-def _with_finite(thresholds: np.ndarray, further: np.ndarray) -> np.ndarray:
-    """Return thresholds and the finite ones of further thresholds, increasing."""
-    return np.union1d(thresholds, further[np.isfinite(further)])
 
 
 def verification_intervals(
@@ -273,24 +141,18 @@ class VerificationColumns:
         self.grid = CountedThresholds(verified, defined, groups + 1)
         self.counted_at = np.union1d(self.grid.thresholds, self.grid.at_genuine)
 
-        # If people alone are drawn, each replicate is counted from its attempts.
+        # If people alone are drawn, each replicate is counted from its attempts; drawn units follow
+        # from the columns without each unit.
         is_drawn = options.resamples if drawn is None else drawn
         forms = None
+        drawn_at = self.counted_at
         if is_drawn and self.units is None:
             weights = options.weights(self.people.number, no_person)
-            drawn_at = self.counted_at
             if len(drawn_at) * weights.shape[1] > MOST_DRAWN:
                 drawn_at = self.grid.thresholds
             if options.resamples:
                 self.counted_at = drawn_at
-            # Between two thresholds of `forms`, there may be several counted layers.
-            layer_of_counted = drawn_at.searchsorted(self.counted_at)
-            forms = QuadraticForms(
-                weights,
-                len(drawn_at) + 1,
-                np.append(layer_of_counted, len(drawn_at)).astype(np.int32),
-                both_ways=_has_equal_mirrored_scores(verified),
-            )
+            forms = self._forms(weights, drawn_at)
 
         # One pass counts the attempts for all columns.
         self.impostors = ImpostorsOfPeople(self.people.number)
@@ -304,19 +166,39 @@ class VerificationColumns:
         self.without = self.replicates = _NO_COLUMNS
         if not options.resamples:
             self.without = self._without_each(defined, failed)
+        quantiles = [x for x in defined if x.scalar.quantile]
         if forms is not None:
-            untied = self.grid.untied(drawn_at)
-            curve = ErrorColumns.weighted(forms, self.genuine, drawn_at, failed, untied)
-            needed = [x for x in defined if options.resamples or x.scalar.quantile]
-            values = self.grid.measured(needed, curve, drawn_at)
-            rows = drawn_at.searchsorted(self.grid.thresholds)
-            self.replicates = Columns(curve.at_rows(rows), values)
+            needed = defined if options.resamples else quantiles
+            self.replicates = self._drawn_people(forms, drawn_at, needed, failed)
         elif is_drawn:
-            # Drawn units follow from the columns without each unit.
             curve = self.without.curve.drawn(options.weights(groups)[:, 1:])
-            needed = [x for x in defined if x.scalar.quantile]
-            values = self.grid.measured(needed, curve, self.grid.thresholds)
+            values = self.grid.measured(quantiles, curve, self.grid.thresholds)
             self.replicates = Columns(curve, values)
+
+    def _forms(self, weights: np.ndarray, drawn_at: np.ndarray) -> QuadraticForms:
+        """Return the empty sums of impostor attempts with people drawn again, at thresholds."""
+        # Between two of the thresholds, there may be several counted layers.
+        layer_of_counted = np.append(drawn_at.searchsorted(self.counted_at), len(drawn_at))
+        return QuadraticForms(
+            weights,
+            len(drawn_at) + 1,
+            layer_of_counted.astype(np.int32),
+            both_ways=_has_equal_mirrored_scores(self.verified),
+        )
+
+    def _drawn_people(
+        self,
+        forms: QuadraticForms,
+        drawn_at: np.ndarray,
+        measures: Sequence[CurveMeasure],
+        failed: bool,
+    ) -> Columns:
+        """Return rates and measures with people drawn again, from their counts at thresholds."""
+        untied = self.grid.untied(drawn_at)
+        curve = ErrorColumns.weighted(forms, self.genuine, drawn_at, failed, untied)
+        values = self.grid.measured(measures, curve, drawn_at)
+        rows = drawn_at.searchsorted(self.grid.thresholds)
+        return Columns(curve.at_rows(rows), values)
 
     def _without_each(self, measures: Sequence[CurveMeasure], failed: bool) -> Columns:
         """Return rates and measures without each person, computed for some people at a time."""

@@ -45,7 +45,7 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import require_people
 from bioeval.scores.provenance import Provenance
 from bioeval.showing.messages import sentence_about, warns_of_doubts
-from bioeval.stats.curve_limits import grid_of
+from bioeval.stats.curve_thresholds import grid_of
 from bioeval.stats.error_curves import EER
 from bioeval.stats.options import PEOPLE, IntervalMethod
 from bioeval.stats.rate_limits import RateCurve, Sample

@@ -211,13 +211,13 @@ def test_measures_without_each_person_are_those_of_the_others(world):
 def test_of_too_many_scores_to_count_at_each_errors_are_nearly_exact(monkeypatch):
     scores = be.simulate(40, 4, random_state=5, within=0.9)
     exact = drawn_by(scores, be.stats.IntervalMethod("people"))
-    monkeypatch.setattr("bioeval.stats.verification.MOST_CELLS", 41 * 250)
+    monkeypatch.setattr("bioeval.stats.curve_thresholds.MOST_CELLS", 41 * 250)
     nearly_exact = drawn_by(scores, be.stats.IntervalMethod("people"))
     assert len(nearly_exact.counted_at) < 300 < len(exact.counted_at)
     for name in ("auc", "eer_hull", "min_dcf"):
         errors = [x.without.values[name][..., 1:].std(axis=-1) for x in (nearly_exact, exact)]
         assert errors[0] == pytest.approx(errors[1], rel=0.05), name
-    monkeypatch.setattr("bioeval.stats.verification.MOST_CELLS", 41 * 300)
+    monkeypatch.setattr("bioeval.stats.curve_thresholds.MOST_CELLS", 41 * 300)
     few, many = (
         be.verification(scores, far_targets=targets, interval="people")
         for targets in ([0.01], [0.001, 0.01])

@@ -14,7 +14,7 @@ import bioeval as be
 from bioeval import stats
 from bioeval.counting.pair_layers import PairCounts
 from bioeval.stats import weighted_sums
-from bioeval.stats.curve_limits import grid_of
+from bioeval.stats.curve_thresholds import grid_of
 from bioeval.stats.weighted_sums import QuadraticForms
 
 # ------------------------------------------------------------------ independent attempts

@@ -18,7 +18,7 @@ import xarray as xr
 from bioeval.base.errors import Message
 from bioeval.results.identification import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.variables import Variable
-from bioeval.stats.curve_limits import grid_of
+from bioeval.stats.curve_thresholds import grid_of
 from bioeval.stats.jackknife import Limits, percentile, student_of_proportion
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.rate_limits import Sample, limits_of_rate
