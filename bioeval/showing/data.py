@@ -21,7 +21,7 @@ import xarray as xr
 from bioeval.base.arguments import rate_in, require_flag
 from bioeval.base.errors import DataError, Message, as_json, bad_choice, escaped, messages_of
 from bioeval.base.files import as_cell
-from bioeval.showing.document import Measure
+from bioeval.showing.measures import Measure
 from bioeval.showing.numbers import Lines
 from bioeval.showing.printing import Shown
 from bioeval.showing.rows import (

@@ -32,8 +32,8 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.metadata import known_texts
 from bioeval.scores.people import ComparedPeople
 from bioeval.scores.provenance import Provenance
-from bioeval.showing.document import MEASURES_OF_CARDS
 from bioeval.showing.messages import warns_of_doubts
+from bioeval.showing.records import MEASURES_OF_CARDS
 from bioeval.studies.repeat import scalars_of
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.reid.candidates import has_cameras
