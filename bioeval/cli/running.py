@@ -292,7 +292,8 @@ class Run:
 
         FAR alone is a result only at given thresholds: elsewhere thresholds are chosen by FAR.
         """
-        from bioeval.showing.rows import NumbersOfDataset, nodes_of
+        from bioeval.showing.nodes import nodes_of
+        from bioeval.showing.rows import NumbersOfDataset
 
         results = [node.dataset for node in nodes_of(tree)]
         rates = []
@@ -337,7 +338,7 @@ class Run:
 
         from bioeval.results.attributes import without_slashes
         from bioeval.showing.data import data_of
-        from bioeval.showing.rows import nodes_of
+        from bioeval.showing.nodes import nodes_of
         from bioeval.showing.show import document_of
 
         table = partial(document_of, results, in_options, lines)

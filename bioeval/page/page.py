@@ -55,8 +55,8 @@ from bioeval.results.histogram import ScoreHistograms
 from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
 from bioeval.showing.images import Images
 from bioeval.showing.markup import CSS, HtmlLines, body
+from bioeval.showing.nodes import Node
 from bioeval.showing.numbers import Lines
-from bioeval.showing.rows import Node
 from bioeval.showing.show import sections_of
 from bioeval.showing.text import (
     Block,

@@ -32,9 +32,9 @@ from bioeval.results.support import is_supported
 from bioeval.results.variables import TASKS as VARIABLES_OF_TASKS
 from bioeval.scores.provenance import exclusions_of
 from bioeval.showing.markup import HtmlLines
+from bioeval.showing.nodes import Node, asked_thresholds, nodes_of, value_of
 from bioeval.showing.numbers import printed
 from bioeval.showing.printing import Shown
-from bioeval.showing.rows import Node, asked_thresholds, nodes_of, value_of
 from bioeval.showing.text import (
     Label,
     Quantity,

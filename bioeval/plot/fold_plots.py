@@ -23,7 +23,7 @@ from bioeval.plot.plot_axes import CURVE, Style, in_per_cent, styled
 from bioeval.plot.systems import System, pick
 from bioeval.results.variables import percent
 from bioeval.showing.header import rule_of
-from bioeval.showing.rows import OVER, unit_of
+from bioeval.showing.nodes import OVER, unit_of
 from bioeval.showing.text import Term, Text, say
 from bioeval.stats.aggregate import aggregate
 from bioeval.studies.threshold_study import new_people

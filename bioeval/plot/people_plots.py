@@ -38,7 +38,7 @@ from bioeval.plot.plot_axes import (
 from bioeval.plot.systems import System, as_plot_text, pick
 from bioeval.results.variables import percent
 from bioeval.showing.header import rule_in_words, rule_of
-from bioeval.showing.rows import value_of
+from bioeval.showing.nodes import value_of
 from bioeval.showing.text import Text, say
 from bioeval.studies.zoo import ANIMALS, NAMED, NO_ANIMAL, highest_rates, number_of_best
 

@@ -21,8 +21,8 @@ from bioeval.plot.plot_axes import RATES, SHADE, SIZE, SQUARE, THIN, Style, styl
 from bioeval.plot.systems import System, attempts, joined
 from bioeval.results.support import is_supported
 from bioeval.results.variables import TARGETS, percent
+from bioeval.showing.nodes import OVER, unit_of, value_of
 from bioeval.showing.numbers import written
-from bioeval.showing.rows import OVER, unit_of, value_of
 from bioeval.showing.text import Term, say, threshold_of
 from bioeval.stats.aggregate import aggregate
 

@@ -22,19 +22,10 @@ from bioeval.base.arguments import rate_in, require_flag
 from bioeval.base.errors import DataError, Message, as_json, bad_choice, escaped, messages_of
 from bioeval.base.files import as_cell
 from bioeval.showing.measures import Measure
+from bioeval.showing.nodes import OVER, Node, nodes_of
 from bioeval.showing.numbers import Lines
 from bioeval.showing.printing import Shown
-from bioeval.showing.rows import (
-    COLUMNS,
-    CURVES,
-    NEXT_SCORE,
-    OVER,
-    Block,
-    Node,
-    NumbersOfDataset,
-    nodes_of,
-    report_ranks,
-)
+from bioeval.showing.rows import COLUMNS, CURVES, NEXT_SCORE, Block, NumbersOfDataset, report_ranks
 from bioeval.stats.aggregate import aggregate
 
 if TYPE_CHECKING:

@@ -40,8 +40,9 @@ from bioeval.showing.header import (
     unusual_rules_of,
     use_of_threshold,
 )
+from bioeval.showing.nodes import Node, distinct_nodes
 from bioeval.showing.notes import SUPPORT, notes_of, short_support_notes, support_notes
-from bioeval.showing.rows import CURVES, Node, Row, distinct_nodes, label_of, label_of_measure
+from bioeval.showing.rows import CURVES, Row, label_of, label_of_measure
 from bioeval.showing.sentences import ANSWERS, SENTENCES, Doubt, finding_of
 from bioeval.showing.tables import tables_of
 from bioeval.showing.text import (

@@ -31,7 +31,7 @@ from bioeval.protocol.loading import CARD_OF_LAYOUT
 from bioeval.scores.attempts import exclusions_in_words
 from bioeval.scores.distances import parse_fusion
 from bioeval.scores.provenance import exclusions_of
-from bioeval.showing.rows import OVER, Node
+from bioeval.showing.nodes import OVER, Node
 from bioeval.showing.text import (
     Count,
     Enumeration,

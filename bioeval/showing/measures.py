@@ -11,8 +11,9 @@ from itertools import chain
 
 from bioeval.base.arguments import rate_in
 from bioeval.base.errors import DataError, bad_choice
+from bioeval.showing.nodes import Node, distinct_nodes
 from bioeval.showing.notes import notes_of, support_notes
-from bioeval.showing.rows import Node, Row, distinct_nodes
+from bioeval.showing.rows import Row
 from bioeval.showing.tables import STATISTICS_IN_ROWS, systems_in_rows
 from bioeval.showing.text import Block, Paragraph, Section
 from bioeval.showing.views import TaskResults, has_support, rows_of_task

@@ -20,9 +20,9 @@ from bioeval.base.errors import (
     warn_user,
 )
 from bioeval.results.attributes import THRESHOLD_STUDY
+from bioeval.showing.nodes import datasets, system_and_task
 from bioeval.showing.numbers import Lines
 from bioeval.showing.printing import Shown
-from bioeval.showing.rows import datasets, system_and_task
 from bioeval.showing.sentences import ANSWERS, SENTENCES, Doubt
 
 P = ParamSpec("P")

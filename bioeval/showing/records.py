@@ -15,7 +15,8 @@ import xarray as xr
 from bioeval.base.errors import messages_of
 from bioeval.results.dataset import meta_columns
 from bioeval.showing.header import data_fact, header_of, scores_in_words, sides_in_words
-from bioeval.showing.rows import Node, rows_of
+from bioeval.showing.nodes import Node
+from bioeval.showing.rows import rows_of
 from bioeval.showing.tables import tables_of
 from bioeval.showing.text import (
     Block,

@@ -11,9 +11,9 @@ from bioeval.base.arguments import require_flag, require_list
 from bioeval.base.errors import DataError
 from bioeval.showing.document import section_of
 from bioeval.showing.measures import table_of_measures
+from bioeval.showing.nodes import Node, nodes_of
 from bioeval.showing.printing import WIDTH, Shown, print_table
 from bioeval.showing.records import OF_RECORDS
-from bioeval.showing.rows import Node, nodes_of
 from bioeval.showing.terminal import Form, TerminalDocument
 from bioeval.showing.text import Detail, Label, Paragraph, Section, Text, say
 

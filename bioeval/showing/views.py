@@ -16,8 +16,9 @@ import xarray as xr
 from bioeval.base.errors import messages_of
 from bioeval.results.variables import RANKS
 from bioeval.showing.header import joined_texts
+from bioeval.showing.nodes import OVER, Node
 from bioeval.showing.notes import NOT_SUPPORTED, SUPPORT
-from bioeval.showing.rows import OVER, Node, Row, rows_of
+from bioeval.showing.rows import Row, rows_of
 from bioeval.showing.sentences import ANSWERS
 from bioeval.showing.tables import FEW
 from bioeval.showing.text import Detail, Text, rates_are_of, task_of

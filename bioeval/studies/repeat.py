@@ -72,7 +72,7 @@ from bioeval.scores.people import knows_people, marking
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.rows import stated_memory_limit
 from bioeval.showing.messages import warn_of, warns_of_doubts
-from bioeval.showing.rows import OVER
+from bioeval.showing.nodes import OVER
 from bioeval.studies.cross_evaluate import (
     parse_ranks,
     parts_without_attempts,

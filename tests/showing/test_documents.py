@@ -12,8 +12,8 @@ from result_text import as_text, blocks_of
 
 import bioeval as be
 from bioeval.showing.document import section_of
+from bioeval.showing.nodes import OVER, RECORDS, nodes_of
 from bioeval.showing.numbers import written
-from bioeval.showing.rows import OVER, RECORDS, nodes_of
 from bioeval.showing.show import document_of
 from bioeval.showing.text import (
     Legend,

@@ -15,7 +15,7 @@ from result_messages import codes
 from result_text import as_text
 
 import bioeval as be
-from bioeval.showing.rows import datasets
+from bioeval.showing.nodes import datasets
 
 COUNTS = ("genuine_attempts", "impostor_attempts")
 OPEN = ("di", "dir", "fa", "far", "frr", "ttr", "ttr_identity", "ftr", "tied")

@@ -95,8 +95,8 @@ def report_command(
     """
     from bioeval.page.threshold import NOT_SHARED, PageResults, doubts_of_systems
     from bioeval.scores.alignment import differences
+    from bioeval.showing.nodes import with_asked_thresholds
     from bioeval.showing.numbers import written
-    from bioeval.showing.rows import with_asked_thresholds
 
     further = {name: options.pop(name, None) for name in _FURTHER}
     saved = [

@@ -183,7 +183,7 @@ def run_command(
     from bioeval.evaluation import evaluate
     from bioeval.results.failures import with_failures
     from bioeval.scores.people import has_quick_limits
-    from bioeval.showing.rows import with_asked_thresholds
+    from bioeval.showing.nodes import with_asked_thresholds
     from bioeval.tasks.card_scores import compared, galleries_of, resolve_card
 
     # Options that go together.
