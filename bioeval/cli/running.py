@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
-    from bioeval.showing.data import Condition
+    from bioeval.showing.conditions import Condition
     from bioeval.showing.text import Detail, Text
 
 #: The arguments of `load` that are options.
@@ -397,7 +397,7 @@ class Run:
 
     def refuse_outside(self, systems: Iterable[Any]) -> None:
         """End with exit code 2 if the thresholds that were given are outside all scores."""
-        from bioeval.results.support import outside_scores
+        from bioeval.results.beyond_scores import outside_scores
         from bioeval.showing.messages import sentence_about
 
         for system in systems:

@@ -247,7 +247,7 @@ def _fail_if(example: str, *words: str) -> Callable[[F], F]:
         expected += f"; or {' or '.join(words)}"
 
     def condition(text: str) -> Any:
-        from bioeval.showing.data import Condition
+        from bioeval.showing.conditions import Condition
 
         return Condition.parse(text, words)
 

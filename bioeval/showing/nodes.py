@@ -23,7 +23,7 @@ import xarray as xr
 from bioeval.base.errors import DataError
 from bioeval.counting.operating_points import COST_LABELS
 from bioeval.results.attributes import THRESHOLD_STUDY, require_schema, study_in_one
-from bioeval.results.support import note_thresholds_beyond_scores
+from bioeval.results.beyond_scores import note_thresholds_beyond_scores
 from bioeval.results.variables import TASKS as TABLES, VARIABLES, Variable, described
 from bioeval.stats.galleries import each_gallery
 

@@ -38,8 +38,9 @@ from bioeval.counting.threshold_rules import TARGETS, PointsWanted, Rule
 from bioeval.counting.thresholds import require_values, to_internal
 from bioeval.counting.verification import verify
 from bioeval.results.attributes import about_attrs
+from bioeval.results.beyond_scores import beyond_scores
 from bioeval.results.dataset import Variables, dataset
-from bioeval.results.support import RuleOf, beyond_scores, people_with
+from bioeval.results.support import RuleOf, people_with
 from bioeval.results.variables import Variable
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import require_people

@@ -55,13 +55,12 @@ from bioeval.counting.thresholds import FAR_TARGETS, check_targets, to_internal
 from bioeval.counting.verification import Verified, count
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ImpostorProbes, OpenSet, RankUnit, Ties
+from bioeval.results.beyond_scores import beyond_scores, following_scores
 from bioeval.results.dataset import dataset
-from bioeval.results.identification import QueryMean, QueryMeasures
 from bioeval.results.measure import Measure
+from bioeval.results.query_means import QueryMean, QueryMeasures
 from bioeval.results.support import (
     RuleOf,
-    beyond_scores,
-    following_scores,
     independent_trials,
     note_asked_targets,
     searching_people,

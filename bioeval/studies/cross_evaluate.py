@@ -64,10 +64,9 @@ from bioeval.partition.base import LabelCodes
 from bioeval.partition.claims import DrawnClaims
 from bioeval.protocol.tasks import ImpostorProbes, OpenSet, PlainTies, RankUnit
 from bioeval.results.attributes import about_attrs
+from bioeval.results.beyond_scores import beyond_scores, following_scores
 from bioeval.results.dataset import FIRST, Variables, dataset, rates_of, variables_over
 from bioeval.results.support import (
-    beyond_scores,
-    following_scores,
     independent_searches,
     note_asked_targets,
     support_messages,

@@ -41,9 +41,9 @@ from bioeval.counting.thresholds import (
 )
 from bioeval.protocol.tasks import ImpostorProbes, OpenSet, Ties
 from bioeval.results.attributes import about_attrs
+from bioeval.results.beyond_scores import all_beyond_scores, following_scores
+from bioeval.results.closed_set import ranks_to_report
 from bioeval.results.dataset import dataset, rate
-from bioeval.results.identification import ranks_to_report
-from bioeval.results.support import all_beyond_scores, following_scores
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, Variable, entries
 from bioeval.scores.blocks import Block
 from bioeval.scores.distances import FusionRule

@@ -40,8 +40,9 @@ from bioeval.counting.reduce import reduce
 from bioeval.counting.threshold_rules import ChosenThreshold, Rule, choose, no_such_threshold
 from bioeval.counting.thresholds import require_values, to_user
 from bioeval.results.attributes import about_attrs
+from bioeval.results.beyond_scores import beyond_scores
 from bioeval.results.dataset import dataset, threshold_with_next
-from bioeval.results.support import RuleOf, beyond_scores
+from bioeval.results.support import RuleOf
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.codes import Codes, spellings
 from bioeval.scores.labels import no_value, one_dimensional, plain

@@ -50,9 +50,11 @@ from bioeval.protocol.loading import load
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, ImpostorProbes, OpenSet, PlainTies
 from bioeval.results.attributes import about_attrs, tree_of
+from bioeval.results.beyond_scores import all_beyond_scores, following_scores
+from bioeval.results.closed_set import ClosedSetCounts
 from bioeval.results.dataset import Scalars, Stack, Variables, dataset, in_order, in_units
-from bioeval.results.identification import ClosedSetCounts, OpenSetAttempts, points_of_searches
-from bioeval.results.support import all_beyond_scores, following_scores, note_asked_targets
+from bioeval.results.open_set import OpenSetAttempts, points_of_searches
+from bioeval.results.support import note_asked_targets
 from bioeval.results.variables import (
     GALLERY,
     QUERY_MEANS,

@@ -49,14 +49,9 @@ from bioeval.counting.thresholds import require_values, to_user
 from bioeval.counting.verification import verify
 from bioeval.protocol.tasks import OpenSet, RankUnit
 from bioeval.results.attributes import STUDY_PARTS, THRESHOLD_STUDY, about_attrs, tree_of
+from bioeval.results.beyond_scores import beyond_scores
 from bioeval.results.dataset import Variables, dataset, threshold_with_next, variables_over
-from bioeval.results.support import (
-    RULES,
-    beyond_scores,
-    independent_trials,
-    people_with,
-    without_attempts,
-)
+from bioeval.results.support import RULES, independent_trials, people_with, without_attempts
 from bioeval.results.variables import (
     COORDINATES,
     FOLDS,

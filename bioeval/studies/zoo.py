@@ -45,8 +45,9 @@ from bioeval.counting.threshold_rules import Rule
 from bioeval.counting.thresholds import is_accepted, require_values, to_user
 from bioeval.kernels.zoo import add_scores, permuted_products
 from bioeval.results.attributes import about_attrs
+from bioeval.results.beyond_scores import beyond_scores, following_scores
 from bioeval.results.dataset import Variables, dataset, threshold_with_next, variables_over
-from bioeval.results.support import ALL_REJECTED, beyond_scores, following_scores
+from bioeval.results.support import ALL_REJECTED
 from bioeval.results.variables import COORDINATES, Variable
 from bioeval.scores.attempts import excludes_same
 from bioeval.scores.codes import Codes, column_codes

@@ -31,13 +31,9 @@ from bioeval.protocol.tasks import (
     Unmated,
 )
 from bioeval.results.attributes import about_attrs
+from bioeval.results.closed_set import closed_set_counts, closed_set_dataset
 from bioeval.results.dataset import Scalars, dataset, variables_over
-from bioeval.results.identification import (
-    closed_set_counts,
-    closed_set_dataset,
-    open_set_dataset,
-    open_set_scalars,
-)
+from bioeval.results.open_set import open_set_dataset, open_set_scalars
 from bioeval.results.support import note_asked_targets
 from bioeval.results.variables import Variable
 from bioeval.scores.distances import FusionRule, require_use_of_fusion

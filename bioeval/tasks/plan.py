@@ -32,7 +32,7 @@ from bioeval.counting.verification import Use, count, count_searches
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, OpenSet, RankUnit, Verification
-from bioeval.results.identification import open_set_distances
+from bioeval.results.open_set import open_set_distances
 from bioeval.results.variables import RANKS, best_values
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import has_subjects, knows_people, require_people

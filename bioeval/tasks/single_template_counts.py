@@ -7,7 +7,8 @@ searches at rank 1, and 1 to the number at rank 2 or better.
 
 :mod:`bioeval.counting.single_template` finds these expected counts without drawing galleries. Here
 they become the counts of closed-set and open-set identification, from which
-:mod:`bioeval.results.identification` makes a result, as from the counts of one gallery.
+:mod:`bioeval.results.closed_set` and :mod:`bioeval.results.open_set` make results, as from the
+counts of one gallery.
 """
 
 from __future__ import annotations
@@ -33,15 +34,11 @@ from bioeval.counting.single_template import (
 from bioeval.counting.thresholds import CurveThresholds
 from bioeval.counting.ties import ENDS
 from bioeval.protocol.tasks import ClosedSet, ImpostorProbes, OpenSet, PlainTies, Unmated
+from bioeval.results.beyond_scores import note_thresholds_beyond_scores
+from bioeval.results.closed_set import CMS_WORDS, ClosedSetCounts, ranks_to_report
 from bioeval.results.dataset import Scalars, rate
-from bioeval.results.identification import (
-    CMS_WORDS,
-    ClosedSetCounts,
-    OpenSetAttempts,
-    OpenSetCounts,
-    ranks_to_report,
-)
-from bioeval.results.support import note_thresholds_beyond_scores, rank_message, tie_message
+from bioeval.results.open_set import OpenSetAttempts, OpenSetCounts
+from bioeval.results.support import rank_message, tie_message
 from bioeval.scores.matrix import Scores, require_subjects
 
 if TYPE_CHECKING:

@@ -39,6 +39,7 @@ from bioeval.counting.thresholds import (
 )
 from bioeval.counting.verification import UnenrolledClaims, Use, Verified, count, verify
 from bioeval.results.attributes import about_attrs
+from bioeval.results.beyond_scores import note_thresholds_beyond_scores
 from bioeval.results.dataset import (
     Scalars,
     Variables,
@@ -50,7 +51,6 @@ from bioeval.results.dataset import (
 )
 from bioeval.results.support import (
     note_asked_targets,
-    note_thresholds_beyond_scores,
     support_messages,
     supported,
     tie_message,

@@ -11,7 +11,8 @@ from commands import COMMANDS, command_of
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.showing.data import COLUMNS, Condition
+from bioeval.showing.conditions import Condition
+from bioeval.showing.data import COLUMNS
 
 #: Three people with two templates: of 6 genuine attempts 2 are at distance 5, and of 24 impostor
 #: attempts 2 at distance 1; all others are at 1 and 9. At a threshold of 1, FRR is 1/3, FAR 1/12.

@@ -10,9 +10,9 @@ from reference import one_thread  # noqa: F401
 from result_messages import arguments
 
 import bioeval as be
+from bioeval.results.beyond_scores import beyond_scores
 from bioeval.results.support import (
     RuleOf,
-    beyond_scores,
     independent_trials,
     rank_message,
     searching_people,

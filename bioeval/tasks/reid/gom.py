@@ -37,7 +37,7 @@ from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import Gom, GomVariant, PlainTies, Ties
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import dataset, rate
-from bioeval.results.identification import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.support import rank_message
 from bioeval.results.variables import GOM, GOM_MEANS, Variable, entries
 from bioeval.scores.attempts import left_out_rows

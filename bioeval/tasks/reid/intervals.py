@@ -16,7 +16,7 @@ import scipy
 import xarray as xr
 
 from bioeval.base.errors import Message
-from bioeval.results.identification import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.variables import Variable
 from bioeval.stats.curve_thresholds import grid_of
 from bioeval.stats.jackknife import Limits, percentile, student_of_proportion

@@ -36,8 +36,9 @@ from bioeval.counting.thresholds import to_user
 from bioeval.counting.ties import ENDS, place_weights, tied_ahead
 from bioeval.protocol.tasks import ApForm, PrecisionOver, RankKOver, Ties
 from bioeval.results.attributes import about_attrs
+from bioeval.results.beyond_scores import all_beyond_scores, following_scores
 from bioeval.results.dataset import Scalars, dataset, rate, variables_over
-from bioeval.results.identification import (
+from bioeval.results.query_means import (
     OF_MATCH,
     OF_QUERY,
     OF_RANK,
@@ -45,7 +46,7 @@ from bioeval.results.identification import (
     QueryMean,
     QueryMeasures,
 )
-from bioeval.results.support import all_beyond_scores, following_scores, rank_message, tie_message
+from bioeval.results.support import rank_message, tie_message
 from bioeval.results.variables import QUERY_MEANS, REID, Variable
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import left_out_with, require_people

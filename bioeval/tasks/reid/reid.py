@@ -34,7 +34,7 @@ from bioeval.protocol.tasks import (
 )
 from bioeval.results.attributes import about_attrs
 from bioeval.results.dataset import dataset, rate, variables_over
-from bioeval.results.identification import OF_MATCH, OF_QUERY, QueryMean, QueryMeasures
+from bioeval.results.query_means import OF_MATCH, OF_QUERY, QueryMean, QueryMeasures
 from bioeval.results.variables import QUERY_MEANS, REID, Variable, entries
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.showing.messages import sentence_about, warns_of_doubts

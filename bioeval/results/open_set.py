@@ -1,30 +1,24 @@
-"""Identification as results: CMS over the ranks, open-set rates, means of measures over queries.
+"""Open-set identification as a result: DIR over thresholds and ranks, FAR over thresholds.
 
-Each part of the file begins with counts and ends with a dataset:
+If the mates of three probes are at the ranks 1, 1 and 3, and at the distances 0.2, 0.4 and 0.6,
+then at the thresholds 0.3 and 0.7 `identified` is ``[[1, 1, 1], [2, 2, 3]]``, which over 3 is DIR.
 
-- closed set: :class:`ClosedSetCounts` and :func:`closed_set_dataset`
-- open set: :class:`OpenSetPoints`, which are exact, :class:`OpenSetCounts` at the thresholds of a
-  curve, and :func:`open_set_dataset`
-- re-identification: :class:`QueryMean` and :class:`MatchCurve`; their datasets are made in
-  :mod:`bioeval.tasks.reid`
-
-If the mates of three probes are at the ranks 1, 1 and 3, then `identified` is ``[2, 2, 3]`` over
-the ranks, and CMS ``[2/3, 2/3, 1]``. If their distances are 0.2, 0.4 and 0.6, then at the
-thresholds 0.3 and 0.7 `identified` is ``[[1, 1, 1], [2, 2, 3]]``, which over 3 is DIR.
+:class:`OpenSetPoints` are the operating points, which are exact. :class:`OpenSetCounts` are the
+counts at the thresholds of a curve, and :func:`open_set_dataset` makes the result of both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Message, ProtocolError
-from bioeval.base.kinds import Kind, Layout
+from bioeval.base.errors import Message
+from bioeval.base.kinds import Kind
 from bioeval.counting.grids import ScoreExtent, grid_over
 from bioeval.counting.operating_points import EqualError, RankedAttempts
 from bioeval.counting.order import increasing
@@ -38,164 +32,20 @@ from bioeval.counting.thresholds import (
     to_user,
 )
 from bioeval.counting.ties import ENDS
-from bioeval.protocol.tasks import ImpostorProbes, Ties, Unmated
+from bioeval.protocol.tasks import ImpostorProbes, Ties
 from bioeval.results.attributes import about_attrs
+from bioeval.results.beyond_scores import note_thresholds_beyond_scores
+from bioeval.results.closed_set import RANK_LIMIT, ranks_to_report
 from bioeval.results.dataset import Scalars, Variables, dataset, in_units, rate, variables_over
 from bioeval.results.support import (
     independent_searches,
-    note_thresholds_beyond_scores,
-    rank_message,
     searching_people,
     support_messages,
     supported,
     tie_message,
 )
-from bioeval.results.variables import CLOSED_SET, OPEN_SET, SUPPORTED
+from bioeval.results.variables import OPEN_SET, SUPPORTED
 from bioeval.scores.provenance import Provenance
-
-# Limits of a result, if the user gives no number of ranks.
-RANK_LIMIT = 1_000_000  # ranks
-DIR_LIMIT = 2_000_000  # values of DIR(t, k), thresholds times ranks, of the open set
-_FEWER_RANKS = 100  # ranks of a result beyond a limit: more than a reader of a curve looks at
-
-#: In messages, CMS at rank 1 and at any other rank.
-CMS_WORDS = ("the recognition rate", "{cms} at rank")
-
-
-def ranks_to_report(
-    longest: int, max_rank: int | None, thresholds: int = 0
-) -> tuple[int, list[Message]]:
-    """Return the number of ranks to report, and a message if further ranks are attainable.
-
-    All ranks of the `longest` candidate list are reported if ranks times thresholds (ranks alone if
-    `thresholds` is 0) are within the limit.
-    """
-    if max_rank is not None:
-        return max_rank, []
-    limit = DIR_LIMIT if thresholds else RANK_LIMIT
-    ranks = max(1, longest)
-    thresholds = max(1, thresholds)
-    if ranks * thresholds <= limit or ranks <= _FEWER_RANKS:
-        return ranks, []
-    message = Message(
-        "not-all-ranks", reported=_FEWER_RANKS, ranks=ranks, thresholds=thresholds, limit=limit
-    )
-    return _FEWER_RANKS, [message]
-
-
-@dataclass(frozen=True)
-class ClosedSetCounts:
-    """Counts of closed-set identification, of one gallery or expected over many.
-
-    Of several parts, each number is an array (parts,), and `identified` is (parts, ranks).
-    """
-
-    identified: np.ndarray  # (ranks,): probes with a mate at each rank or better
-    attempts: Any
-    skipped: Any  # probes without a usable mate
-    tied: Any  # int64 or float64: attempts with a non-mate tied with the best mate
-
-    def require_mated(
-        self, layout: Layout, unmated: Unmated, unmated_people: int, first: int
-    ) -> None:
-        """Raise :class:`ProtocolError` if probes of people without a mate may not be skipped.
-
-        `unmated_people` is the number of these probes, and `first` the index of the first.
-        """
-        may_skip = unmated == "skip" or (unmated == "auto" and layout == "all-against-all")
-        if unmated_people and not may_skip:
-            raise ProtocolError(
-                "closed-set identification requires that every probe is enrolled, but "
-                f"{unmated_people} of {self.attempts + self.skipped} probes have no usable mate, "
-                f'the first is probe {first}; `unmated="skip"` leaves them out and counts '
-                "them, or use open_set"
-            )
-
-    def scalars(self, subjects: Any) -> Scalars:
-        """Return CMS over the ranks, the attempts, and their `subjects`, None if unknown.
-
-        ``CMS(k)`` is the proportion of the attempts with a mate at rank k or better, and the
-        recognition rate is ``CMS(1)``: ISO/IEC 19795-1 (true-positive identification rate).
-        """
-        attempts = np.asarray(self.attempts, dtype=np.float64)[..., None]
-        cms = self.identified / np.where(attempts > 0, attempts, np.nan)
-        values: Variables = {
-            "cms": cms,
-            "cms_count": self.identified,
-            "recognition_rate": cms[..., 0],
-            "attempts": np.int64(self.attempts),
-            "skipped": np.int64(self.skipped),
-            "tied": self.tied,
-        }
-        if subjects is not None:
-            values["subjects"] = np.int64(subjects)
-        return Scalars(values, {"rank": np.arange(1, cms.shape[-1] + 1)}, CLOSED_SET)
-
-    def dataset(
-        self,
-        about: Provenance,
-        options: Mapping[str, str | int | float],
-        notes: Iterable[Message] = (),
-    ) -> xr.Dataset:
-        """Return the result; `options` are attributes, and `notes` messages."""
-        messages = [*notes]
-        if self.skipped:
-            messages.append(Message("probes-without-mate", probes=self.skipped, where=""))
-        if not self.attempts:
-            messages.append(Message("no-attempt", what="probe with a mate", rates=["cms"]))
-        attrs = {
-            **about_attrs(about, "closed-set", "closed-set identification", messages),
-            **options,
-        }
-        variables, labels, _ = self.scalars(about.enrolled_subjects if about.people else None)
-        return dataset(variables, CLOSED_SET, labels, attrs)
-
-
-def closed_set_dataset(
-    searches: Searches,
-    *,
-    max_rank: int | None = None,
-    ties: Ties = "pessimistic",
-    unmated: Unmated = "auto",
-) -> xr.Dataset:
-    """Return CMS over the ranks; probes without a usable mate raise, or are skipped."""
-    counts, notes = closed_set_counts(searches, max_rank=max_rank, ties=ties, unmated=unmated)
-    options = {"rank_unit": searches.rank_unit, "fusion": searches.fusion}
-    options |= {"ties": ties, "unmated": unmated}
-
-    def cms(ties: Ties) -> np.ndarray:
-        ranks = len(counts.identified)
-        counts_of_rule, _ = closed_set_counts(searches, max_rank=ranks, ties=ties, unmated=unmated)
-        return rate(counts_of_rule.identified, counts.attempts)
-
-    if counts.tied:
-        notes += rank_message("cms", cms, CMS_WORDS)
-    return counts.dataset(searches.about, options, notes)
-
-
-def closed_set_counts(
-    searches: Searches, *, max_rank: int | None, ties: Ties, unmated: Unmated
-) -> tuple[ClosedSetCounts, list[Message]]:
-    """Return the counts of searches, and a message if not all ranks are reported."""
-    has_mate = searches.mates > 0
-    mated = np.flatnonzero(has_mate)
-    _, ranks, weights = searches.rank_weights(mated, ties)
-    longest = int((searches.mates + searches.others).max(initial=0))
-    number_of_ranks, notes = ranks_to_report(longest, max_rank)
-    is_reported = ranks <= number_of_ranks
-    at_rank = np.bincount(ranks[is_reported] - 1, weights[is_reported], minlength=number_of_ranks)
-    if ties != "expected":  # the weights are all 1
-        at_rank = at_rank.astype(np.int64)
-    counts = ClosedSetCounts(
-        identified=np.cumsum(at_rank),
-        attempts=len(mated),
-        skipped=int((~has_mate).sum()),
-        tied=np.int64((searches.tied[mated] > 0).sum()),
-    )
-    is_unmated = ~has_mate & searches.of_people
-    first = int(np.argmax(is_unmated))
-    counts.require_mated(searches.about.layout, unmated, int(is_unmated.sum()), first)
-    return counts, notes
 
 
 @dataclass(frozen=True)
@@ -645,142 +495,3 @@ def open_set_scalars(
     attempts = OpenSetAttempts.from_searches(searches, points)
     scalars = attempts.scalars(far_targets, values, subjects_of_attempts(searches.about, role))
     return scalars._replace(labels={**scalars.labels, "rank": ranks})
-
-
-#: For each mean, the variable with the values of the queries.
-OF_QUERY = {
-    "mean_ap": "average_precision",
-    "rank_k_mean_ap": "rank_k_average_precision",
-    "mean_inp": "inp",
-    "mrr": "reciprocal_rank",
-    "r_precision": "query_r_precision",
-    "mean_ap_at_r": "query_ap_at_r",
-    "ndcg": "query_ndcg",
-}
-
-
-# The share of each match in a measure of its query, from its order among the matches of the query,
-# its rank, and the number of matches. The measure is the sum of the shares. Shares are monotone in
-# the rank.
-
-
-def _share_of_inp(order: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """Return matches over the rank of the last match (Ye et al. 2021), as its share."""
-    return np.where(order == number, number / rank, 0.0)
-
-
-def _share_of_reciprocal_rank(
-    order: np.ndarray, rank: np.ndarray, number: np.ndarray
-) -> np.ndarray:
-    """Return 1 over the rank of the first match (Voorhees 1999, TREC-8), as its share."""
-    return np.where(order == 1, 1 / rank, 0.0)
-
-
-def _share_of_r_precision(order: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """Return 1 / R for each of the first R ranks (Manning et al. 2008, section 8.4)."""
-    return (rank <= number) / number
-
-
-def _share_of_ap_at_r(order: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """Return precision / R of each match in the first R ranks (Musgrave et al. 2020)."""
-    return np.where(rank <= number, order / rank / number, 0.0)
-
-
-def _share_of_ndcg(order: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """Return the discounted gain over that of an ideal ranking (Järvelin and Kekäläinen 2002).
-
-    An ideal ranking has all matches first.
-    """
-    ideal_ranks = np.arange(1, number.max(initial=0) + 1)
-    gain_of_ideal_ranking = np.cumsum(1 / np.log2(1.0 + ideal_ranks))  # by the number of matches
-    return 1 / np.log2(1.0 + rank) / gain_of_ideal_ranking[number - 1]
-
-
-#: The means of measures that are sums of shares, and the function of the shares.
-OF_MATCH: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
-    "mean_inp": _share_of_inp,
-    "mrr": _share_of_reciprocal_rank,
-    "r_precision": _share_of_r_precision,
-    "mean_ap_at_r": _share_of_ap_at_r,
-    "ndcg": _share_of_ndcg,
-}
-
-#: Measures whose shares depend on the rank and the number of matches alone. Their mean over all
-#: orders of tied entries is the mean over the ranks of these entries.
-OF_RANK = ("r_precision", "ndcg")
-
-
-@dataclass(frozen=True)
-class QueryMean:
-    """A mean of values over queries."""
-
-    counted: np.ndarray  # bool (queries,): the queries that the mean is over
-    query: np.ndarray  # int64 (n,): the queries with a value; other counted queries have 0
-    #: float64 or bool, (n,) or (n, thresholds); the mean of bool is a proportion of the queries.
-    values: np.ndarray
-
-    @property
-    def mean(self) -> np.ndarray:
-        return rate(self.values.sum(axis=0), int(self.counted.sum()))
-
-    @property
-    def by_query(self) -> np.ndarray:
-        """The value of each query, NaN for a query without a value."""
-        values = np.full((len(self.counted), *self.values.shape[1:]), np.nan)
-        values[self.query] = self.values
-        return values
-
-    def of_some(self, chosen: np.ndarray, values: np.ndarray) -> QueryMean:
-        """Return the mean over the `chosen` queries, with new `values` of these queries."""
-        query = self.query[chosen[self.query]]
-        return replace(self, counted=self.counted & chosen, query=query, values=values)
-
-
-@dataclass(frozen=True)
-class MatchCurve:
-    """A mean over queries: the weight of their matches at each rank or better.
-
-    The CMC is the proportion of queries whose first match is at the rank or better (if all shots
-    count, the mean over their matches); recall and precision at a rank count all matches.
-    """
-
-    counted: np.ndarray  # bool (queries,): the queries that the mean is over
-    query: np.ndarray  # int64 (n,): the query of each counted match
-    rank: np.ndarray  # int64 (n,): the rank of each counted match
-    weight: np.ndarray  # (n,): weight or probability of each counted match
-    per_rank: bool = False  # whether the weight is divided by the rank, as precision is
-
-    def means(self, max_rank: int) -> np.ndarray:
-        """Return the mean at ranks 1 ... `max_rank`."""
-        divisor = np.arange(1, max_rank + 1) if self.per_rank else 1
-        return rate(self.counts(max_rank) / divisor, int(self.counted.sum()))
-
-    def counts(self, max_rank: int) -> np.ndarray:
-        """Return the number of queries, or its expectation, at each rank or better."""
-        is_counted = self.rank <= max_rank
-        return np.cumsum(
-            np.bincount(self.rank[is_counted] - 1, self.weight[is_counted], minlength=max_rank)
-        )
-
-    def up_to_rank(self, rank: int) -> QueryMean:
-        """Return the mean at a rank, with the weight of each query's matches up to the rank."""
-        is_counted = self.rank <= rank
-        weights = np.bincount(
-            self.query[is_counted], self.weight[is_counted], minlength=len(self.counted)
-        )
-        query = np.unique(self.query)
-        return QueryMean(self.counted, query, weights[query])
-
-
-@dataclass(frozen=True)
-class QueryMeasures:
-    """The measures of a result that are means over queries: curves over ranks, and others."""
-
-    cmc: MatchCurve
-    means: dict[str, QueryMean]
-    curves: dict[str, MatchCurve] = field(default_factory=dict)  # besides the CMC, by name
-
-    @property
-    def counted(self) -> np.ndarray:
-        """Whether any measure counts each query."""
-        return np.any([self.cmc.counted, *(mean.counted for mean in self.means.values())], axis=0)
