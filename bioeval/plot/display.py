@@ -43,8 +43,8 @@ from bioeval.plot.systems import (
     undefined,
     without_shared_parts,
 )
-from bioeval.showing.header import candidates_in_words
 from bioeval.showing.numbers import written
+from bioeval.showing.sizes import candidates_in_words
 from bioeval.showing.text import Phrase, Term, Text, parts
 
 # The points of a curve are marked up to this number of points.

@@ -22,9 +22,10 @@ from bioeval.base.kinds import PLURALS
 from bioeval.plot import plot_axes
 from bioeval.plot.plot_axes import RGB, Style
 from bioeval.results.attributes import THRESHOLD_STUDY, require_schema
-from bioeval.showing.header import sample_size, sides_in_words
+from bioeval.showing.header import sides_in_words
 from bioeval.showing.nodes import datasets, distinct_tasks, value_of
 from bioeval.showing.numbers import Lines
+from bioeval.showing.sizes import sample_size
 from bioeval.showing.text import RATES, Term, Text, is_term, say, task_of
 
 #: Of names of systems, one of which has more letters, a plot leaves out what all of them share.

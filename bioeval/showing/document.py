@@ -30,20 +30,13 @@ from typing import Any, NamedTuple
 from bioeval.base.errors import Message, messages_of
 from bioeval.results.attributes import THRESHOLD_STUDY
 from bioeval.scores.sampled import KIND_DOUBTS
-from bioeval.showing.header import (
-    WITH_ITSELF,
-    header_of,
-    joined_texts,
-    lacking,
-    rules_of,
-    sample_size,
-    unusual_rules_of,
-    use_of_threshold,
-)
+from bioeval.showing.header import WITH_ITSELF, header_of, joined_texts
 from bioeval.showing.nodes import Node, distinct_nodes
 from bioeval.showing.notes import SUPPORT, notes_of, short_support_notes, support_notes
 from bioeval.showing.rows import CURVES, Row, label_of, label_of_measure
+from bioeval.showing.rules import rules_of, unusual_rules_of, use_of_threshold
 from bioeval.showing.sentences import ANSWERS, SENTENCES, Doubt, finding_of
+from bioeval.showing.sizes import lacking, sample_size
 from bioeval.showing.tables import tables_of
 from bioeval.showing.text import (
     Block,
