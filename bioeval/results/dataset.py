@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -273,6 +273,16 @@ def indexed(
     coordinate = index.create_variables()[name]
     coordinate.attrs = dict(attrs)
     return index, coordinate
+
+
+def repeated_over(
+    dims: Sequence[Hashable], values: np.ndarray, sizes: Mapping[Hashable, int]
+) -> np.ndarray:
+    """Return values over `dims`, repeated over all dimensions of `sizes`, in the order of these."""
+    own_dims = [dim for dim in sizes if dim in dims]
+    values = values.transpose([dims.index(dim) for dim in own_dims])
+    values = values.reshape([size if dim in own_dims else 1 for dim, size in sizes.items()])
+    return np.broadcast_to(values, [*sizes.values()])
 
 
 class Stack:

@@ -175,18 +175,12 @@ def support_messages(
     """
     rate, chosen = rates.split(" at ")
     trials = independent_trials(attempts, people)
-    # Each target gets one message: that of the rule of 3 if it misses both rules.
-    not_supported, uncertain = [], []
-    for target in map(float, targets):
-        if not RuleOf(3).supports(target, trials):
-            not_supported.append(target)
-        elif not RuleOf(30).supports(target, trials):
-            uncertain.append(target)
-
+    missed = [x for x in map(float, targets) if not RuleOf(30).supports(x, trials)]
     messages = []
     for code, rule in _RULE_OF_CODE.items():
+        # Each target gets one message: that of the rule of 3 if it misses both rules.
         is_uncertain = code == "target-uncertain"
-        missed_targets = uncertain if is_uncertain else not_supported
+        missed_targets = [x for x in missed if RuleOf(3).supports(x, trials) == is_uncertain]
         if not missed_targets:
             continue
         about: dict[str, Any] = {"rate": rate, "chosen": chosen, "targets": missed_targets}

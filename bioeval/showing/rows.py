@@ -32,7 +32,7 @@ import xarray as xr
 
 from bioeval.counting.threshold_rules import PointsWanted
 from bioeval.counting.thresholds import FAR_TARGETS, RARE_TARGETS
-from bioeval.results.dataset import Scalars
+from bioeval.results.dataset import Scalars, repeated_over
 from bioeval.results.variables import NEXT, SUPPORTED
 from bioeval.showing.nodes import Node, asked_thresholds
 from bioeval.showing.text import (
@@ -205,11 +205,7 @@ class NumbersOfDataset:
             if dim in self._shown:
                 values = values.take(self._shown[dim], axis)
         if own_dims != dims:
-            # Axes in the order of `dims`, of size 1 for dimensions that the variable lacks.
-            order = sorted(range(len(own_dims)), key=lambda i: dims.index(own_dims[i]))
-            values = values.transpose(order)
-            values = values.reshape([self._sizes[x] if x in own_dims else 1 for x in dims])
-            values = np.broadcast_to(values, [self._sizes[x] for x in dims])
+            values = repeated_over(own_dims, values, {dim: self._sizes[dim] for dim in dims})
         return values.ravel()
 
     def _numbers(self, name: str, dims: _Dims) -> np.ndarray:

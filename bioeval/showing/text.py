@@ -342,6 +342,21 @@ def _measures(measures: Sequence[Mapping[str, Any]], _: str) -> Enumeration:
     return Enumeration(labels, ";" if has_lists else "and")
 
 
+def _range(numbers: Sequence[int], _: str) -> Text:
+    if len(numbers) <= 4:
+        return Enumeration([Count(x) for x in numbers])
+    return say("{least} to {most}", least=min(numbers), most=max(numbers))
+
+
+def _spread(numbers: Sequence[int], noun: str) -> Text:
+    least, median, largest = numbers
+    most = Count(largest, noun=noun)
+    if least == largest:
+        return say("{number} each", number=most)
+    text = "{least:count} to {most} each (median {median:digits 6})"
+    return say(text, least=least, most=most, median=median)
+
+
 #: What makes a text of a plain value, by the format in a template and what stands behind it.
 _FORMATS: dict[str, Callable[[Any, str], Text]] = {
     "rate": lambda x, _: Rate(x),
@@ -359,21 +374,8 @@ _FORMATS: dict[str, Callable[[Any, str], Text]] = {
     ),
     "nouns": lambda amounts, _: Enumeration([*amounts]),
     "measures": _measures,
-    "range": lambda numbers, _: (
-        Enumeration([Count(x) for x in numbers])
-        if len(numbers) <= 4
-        else say("{least} to {most}", least=min(numbers), most=max(numbers))
-    ),
-    "spread": lambda numbers, noun: (
-        say("{number} each", number=Count(numbers[2], noun=noun))
-        if numbers[0] == numbers[2]
-        else say(
-            "{least:count} to {most} each (median {median:digits 6})",
-            least=numbers[0],
-            most=Count(numbers[2], noun=noun),
-            median=numbers[1],
-        )
-    ),
+    "range": _range,
+    "spread": _spread,
 }
 
 

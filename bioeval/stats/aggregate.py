@@ -35,7 +35,7 @@ from bioeval.base.errors import (
     short_name,
 )
 from bioeval.results.attributes import tree_of
-from bioeval.results.dataset import VariableParts, indexed, unchecked
+from bioeval.results.dataset import VariableParts, indexed, repeated_over, unchecked
 from bioeval.results.variables import (
     COORDINATES,
     SUPPORTED,
@@ -281,13 +281,10 @@ class _Aggregation:
 
         NumPy does it, since a new variable of xarray would load dask.
         """
-        kept = [dim for dim in like.dims if dim not in self.over]
+        kept = self._kept(like)
         all_dims = [*(dim for dim in self.over if dim in like.dims), *kept]
-        own_dims = [dim for dim in all_dims if dim in dims]
-        values = values.transpose([dims.index(dim) for dim in own_dims])
+        values = repeated_over(dims, values, {dim: like.sizes[dim] for dim in all_dims})
         values = values.astype(np.float64, copy=False)
-        values = values.reshape([like.sizes[dim] if dim in own_dims else 1 for dim in all_dims])
-        values = np.broadcast_to(values, [like.sizes[dim] for dim in all_dims])
         return values.reshape(-1, *(like.sizes[dim] for dim in kept))
 
     def _has_sizes_of_parts(self) -> bool:

@@ -46,10 +46,11 @@ class ErrorColumns:
     frr: np.ndarray  # (thresholds, columns)
     failed: bool = False  # whether some attempts failed, which no threshold accepts
     untied: np.ndarray | None = None  # (thresholds,): genuine scores that no impostor score equals
-    #: If equal rows are stored once: the row of `far` and the row of `frr` at reject-all, at each
-    #: threshold, and at accept-all, both (thresholds + 2,). Such curves have the EER and the FRR at
-    #: a FAR, but no measure of all thresholds.
-    rows: tuple[np.ndarray, np.ndarray] | None = None
+
+    @property
+    def points(self) -> int:
+        """The number of thresholds."""
+        return len(self.far)
 
     @classmethod
     def of_counts(
@@ -146,13 +147,8 @@ class ErrorColumns:
         Row -1 is reject-all, and the row after the last is accept-all, or the last row again if
         attempts failed: then nothing accepts all.
         """
-        column = np.arange(self.far.shape[1])
-        if self.rows is None:
-            far, frr = self.with_ends  # a further row at each end
-            cell = (row + 1) * len(column) + column  # index in the flattened tables
-            return far.take(cell), frr.take(cell)
-        far_cell, frr_cell = (x[row + 1] * len(column) + column for x in self.rows)
-        return self.far.take(far_cell), self.frr.take(frr_cell)
+        far, frr = self.with_ends  # a further row at each end
+        return _rates_of_columns(far, row + 1), _rates_of_columns(frr, row + 1)
 
     def _last_row(self, inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the last row of each column at which `inside` is true of FAR and FRR.
@@ -160,11 +156,10 @@ class ErrorColumns:
         It is true at row -1 and up to the row sought, and false behind. All columns are bisected at
         once.
         """
-        rows = len(self.far) if self.rows is None else len(self.rows[0]) - 2
         columns = self.far.shape[1]
         low = np.full(columns, -1)
-        high = np.full(columns, rows)
-        for _ in range(rows.bit_length()):
+        high = np.full(columns, self.points)
+        for _ in range(self.points.bit_length()):
             middle = (low + high) // 2
             is_inside = inside(*self.at_row(middle))
             low = np.where(is_inside, middle, low)
@@ -225,6 +220,31 @@ class ErrorColumns:
         if self.untied is not None:
             accepted[:-1][self.untied] = 2 * far[1:-1][self.untied]
         return pairs_won(frr[:-1] - frr[1:], accepted, 2.0).sum(axis=0) / 2
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ErrorColumnsByRow(ErrorColumns):
+    """FAR and FRR of which equal rows are stored once.
+
+    Such curves have the EER and the FRR at a FAR, but no measure of all thresholds.
+    """
+
+    far_row: np.ndarray  # (points + 2,): row of `far` at reject-all, each threshold, accept-all
+    frr_row: np.ndarray  # (points + 2,): row of `frr` at these
+
+    @property
+    def points(self) -> int:
+        return len(self.far_row) - 2
+
+    def at_row(self, row: int | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        far = _rates_of_columns(self.far, self.far_row[row + 1])
+        return far, _rates_of_columns(self.frr, self.frr_row[row + 1])
+
+
+def _rates_of_columns(rates: np.ndarray, row: int | np.ndarray) -> np.ndarray:
+    """Return the rate of each column at its row, or at the same row."""
+    columns = rates.shape[1]
+    return rates.take(row * columns + np.arange(columns))  # indices in the flattened array
 
 
 def corrected_to(

@@ -32,7 +32,7 @@ from bioeval.results.support import independent_trials, searching_people
 from bioeval.results.variables import CLOSED_SET, OPEN_SET, RANKS
 from bioeval.stats.curve_limits import CurveLimits, open_at_targets
 from bioeval.stats.curve_thresholds import grid_of
-from bioeval.stats.error_curves import ErrorColumns, corrected_to
+from bioeval.stats.error_curves import ErrorColumns, ErrorColumnsByRow, corrected_to
 from bioeval.stats.jackknife import Limits, percentile
 from bioeval.stats.options import IntervalMethod
 from bioeval.stats.rate_limits import RateCurve
@@ -387,7 +387,9 @@ class DrawnSearchColumns(SearchColumns):
             return super().errors(rank)
         far, far_rows = self._far_by_row
         detected, frr_rows = self._by_row(self.genuine.up_to_rank(rank))
-        return ErrorColumns(far, 1 - detected, self._has_failed, rows=(far_rows, frr_rows))
+        return ErrorColumnsByRow(
+            far, 1 - detected, self._has_failed, far_row=far_rows, frr_row=frr_rows
+        )
 
     def _limits_of_far(self, far: np.ndarray) -> Limits:
         columns = self._far_by_row[0] if self._has_rows else self._far

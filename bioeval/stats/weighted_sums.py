@@ -365,21 +365,18 @@ class ImpostorsOfGroups(ImpostorsOfPeople):
 
         Both are (layers, 1 + groups), up to each layer: all attempts, and without each group.
         """
-        layer = np.searchsorted(thresholds, genuine.distance)
-        group = self.group[genuine.person]
-        layers = len(self._of_layer)
-        genuine_by_layer = np.bincount(layer, minlength=layers)
-        step = max(1, _CURVES_AT_ONCE // layers)
-        for low in range(0, max(self.groups, 1), step):
-            groups_at_once = min(low + step, self.groups) - low
-            is_in_groups = (group >= low) & (group < low + groups_at_once)
-            cell = layer[is_in_groups] * groups_at_once + group[is_in_groups] - low
+        distance, group = genuine.distance, self.group[genuine.person]
+        genuine_of_layer = by_subject(distance, np.zeros_like(group), thresholds, 1)[:, 0]
+        groups_at_once = max(1, _CURVES_AT_ONCE // len(self._of_layer))
+        for first in range(0, max(self.groups, 1), groups_at_once):
+            last = min(first + groups_at_once, self.groups)
+            is_some = (group >= first) & (group < last)
             # Both (layers, groups at once): attempts in which each of these groups takes part.
-            genuine_of_group = np.bincount(cell, minlength=layers * groups_at_once).reshape(
-                layers, groups_at_once
+            of_impostor = self._of_group[:, first:last]
+            of_genuine = by_subject(
+                distance[is_some], group[is_some] - first, thresholds, last - first
             )
-            impostor_of_group = self._of_group[:, low : low + groups_at_once]
             yield (
-                np.cumsum(without_each(impostor_of_group, self._of_layer), axis=0),
-                np.cumsum(without_each(genuine_of_group, genuine_by_layer), axis=0),
+                np.cumsum(without_each(of_impostor, self._of_layer), axis=0),
+                np.cumsum(without_each(of_genuine, genuine_of_layer), axis=0),
             )
