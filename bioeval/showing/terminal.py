@@ -14,19 +14,9 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from bioeval.base.errors import without_controls
-from bioeval.showing.markup import (
-    Grid,
-    GridColumn,
-    Line,
-    Pairs,
-    Piece,
-    Points,
-    as_html,
-    as_latex,
-    as_markdown,
-    pieces_of,
-)
+from bioeval.showing.markup import as_html, as_latex, as_markdown
 from bioeval.showing.numbers import Lines
+from bioeval.showing.pieces import Grid, GridColumn, Line, Pairs, Piece, Points, pieces_of
 from bioeval.showing.text import Section, Text
 
 #: Blanks between two columns of a table.

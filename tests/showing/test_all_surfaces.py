@@ -12,13 +12,9 @@ from result_text import blocks_of
 from small_results import SMALL_RESULTS, square
 
 import bioeval as be
-from bioeval.showing.markup import (
-    as_html,
-    as_latex,
-    as_markdown,
-    grid_of,
-)
+from bioeval.showing.markup import as_html, as_latex, as_markdown
 from bioeval.showing.numbers import Lines, printed_column
+from bioeval.showing.pieces import grid_of
 from bioeval.showing.show import document_of
 from bioeval.showing.terminal import TerminalDocument
 from bioeval.showing.text import (
