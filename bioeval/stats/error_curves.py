@@ -25,7 +25,8 @@ from bioeval.counting.operating_points import (
 from bioeval.counting.people import GenuineAttempts
 from bioeval.counting.threshold_rules import VerificationPoints
 from bioeval.results.variables import VERIFICATION, Variable, best_values
-from bioeval.stats.weighted_sums import QuadraticForms, by_subject, linear_forms, ratio
+from bioeval.stats.impostor_sums import QuadraticForms
+from bioeval.stats.weighted_sums import by_subject, linear_forms, ratio
 
 # Rows of this many columns are summed one by one: cumsum goes down each column by itself.
 _WIDE = 512

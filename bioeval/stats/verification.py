@@ -31,13 +31,11 @@ from bioeval.scores.people import require_people, units_of_people
 from bioeval.stats.curve_limits import CurveLimits, open_at_targets
 from bioeval.stats.curve_thresholds import CountedThresholds, grid_of
 from bioeval.stats.error_curves import EER, CurveMeasure, ErrorColumns, curve_measures
+from bioeval.stats.impostor_sums import ImpostorsOfGroups, ImpostorsOfPeople, QuadraticForms
 from bioeval.stats.jackknife import Limits, percentile, student
 from bioeval.stats.options import IntervalMethod, trials_of
 from bioeval.stats.rate_limits import RateCurve, Sample
 from bioeval.stats.weighted_sums import (
-    ImpostorsOfGroups,
-    ImpostorsOfPeople,
-    QuadraticForms,
     by_subject,
     groups_of_people,
     kish,

@@ -12,9 +12,9 @@ from result_messages import arguments
 from ways import counted_by
 
 import bioeval as be
+from bioeval.stats.impostor_sums import ImpostorsOfGroups
 from bioeval.stats.jackknife import jackknife
 from bioeval.stats.rate_limits import moved_by_many
-from bioeval.stats.weighted_sums import ImpostorsOfGroups
 
 PEOPLE = 12
 

@@ -13,9 +13,9 @@ from named_arguments import raises_about
 import bioeval as be
 from bioeval import stats
 from bioeval.counting.pair_layers import PairCounts
-from bioeval.stats import weighted_sums
+from bioeval.stats import impostor_sums
 from bioeval.stats.curve_thresholds import grid_of
-from bioeval.stats.weighted_sums import QuadraticForms
+from bioeval.stats.impostor_sums import QuadraticForms
 
 # ------------------------------------------------------------------ independent attempts
 
@@ -72,7 +72,7 @@ def test_lists_and_their_parts_agree(errors, density, scale, few):
 
     Sums of few products are sparse, in 32 bits as long as these are exact.
     """
-    with mock.patch.object(weighted_sums, "_FEW_PRODUCTS", (1 << 27) * few):
+    with mock.patch.object(impostor_sums, "_FEW_PRODUCTS", (1 << 27) * few):
         check_lists_and_their_parts(errors, density, scale)
 
 
@@ -117,7 +117,7 @@ def test_attempts_both_ways_are_weighed_one_way():
 @pytest.mark.slow
 @pytest.mark.parametrize("largest", [63, 64, 255, 256])
 def test_many_single_attempts_are_weighed_without_overflow(largest, monkeypatch):
-    monkeypatch.setattr(weighted_sums, "_FEW_PRODUCTS", 0)
+    monkeypatch.setattr(impostor_sums, "_FEW_PRODUCTS", 0)
     weights = np.random.default_rng(2).integers(largest - 3, largest + 1, (3000, 5))
     forms, other_people = QuadraticForms(weights.astype(np.float32), 1), np.arange(1, 3000)
     single, first = np.ones(2999, dtype=np.int64), np.zeros(2999, dtype=np.int64)
