@@ -77,6 +77,16 @@ if hasattr(os, "register_at_fork"):  # a child process lacks the threads of its 
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
+def row_spans(count: int, width: int, cells: int = 1 << 20) -> Iterator[tuple[int, int]]:
+    """Yield the ends ``low, high`` of consecutive rows, which have at most `cells` together.
+
+    There are `count` rows of `width` cells; a row with more cells is alone.
+    """
+    step = max(1, cells // max(width, 1))
+    for low in range(0, count, step):
+        yield low, min(low + step, count)
+
+
 #: The options in use.
 OPTIONS: dict[str, Any] = {
     "threads": None,

@@ -24,8 +24,8 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.options import in_turns
 from bioeval.base.progress import report_rows
+from bioeval.kernels.compiling import writable_alias
 from bioeval.kernels.rows import impostors
-from bioeval.scores.arrays import writable_alias
 from bioeval.scores.attempts import Exclusion, are_left_out, excluded
 from bioeval.scores.blocks import Block, Genuine, Mates, is_few
 from bioeval.scores.codes import GalleryOrder

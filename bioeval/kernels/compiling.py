@@ -7,12 +7,15 @@ compiled into a kernel.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import inspect
 import operator
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+import numpy as np
 
 from bioeval.base.options import side_by_side, threads_for_parts
 
@@ -99,3 +102,16 @@ class ParallelRows(compiled):
         if self._rows_of is not None:
             rows = self._rows_of(rows)
         return len(rows)
+
+
+def writable_alias(array: np.ndarray) -> np.ndarray:
+    """Return an array over the same memory that numba takes for writable.
+
+    For read-only arrays, such as memory maps, numba would compile every kernel once more. Kernels
+    write to none of them.
+    """
+    if array.flags.writeable:
+        return array.view(np.ndarray)
+    memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
+    vars(memory)["owner"] = array  # lives as long as the alias
+    return np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)

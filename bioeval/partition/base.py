@@ -27,9 +27,9 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 
 from bioeval.base.arguments import require_integer
+from bioeval.base.digests import digest
 from bioeval.base.errors import DataError, bad_choice, counted, without_address
 from bioeval.base.random import seed_sequence
-from bioeval.scores.arrays import digest
 from bioeval.scores.codes import Codes
 from bioeval.scores.labels import NO_PERSON, as_labels, as_subjects, no_value, role_of
 from bioeval.scores.matrix import Scores

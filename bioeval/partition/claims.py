@@ -16,9 +16,9 @@ from bioeval.base.errors import DataError, ProtocolError, counted, named, neares
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Parameters, require_seed
-from bioeval.scores.arrays import Mask
 from bioeval.scores.attempts import excluded
 from bioeval.scores.labels import as_labels, plain
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
 

@@ -21,8 +21,8 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.errors import Message, ProtocolError
 from bioeval.protocol.loading import load
 from bioeval.protocol.tasks import Verification
-from bioeval.scores.arrays import Mask
 from bioeval.scores.attempts import left_out, left_out_rows
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.metadata import NAME_COLUMNS, NUMBER_COLUMNS, places_in_order
 from bioeval.scores.people import knows_people

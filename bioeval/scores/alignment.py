@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bioeval.base.errors import DataError, Message, counted
-from bioeval.scores.arrays import Mask, row_spans
+from bioeval.base.options import row_spans
 from bioeval.scores.attempts import attempted_cells, excludes_failures
 from bioeval.scores.codes import Codes
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 from bioeval.scores.sides import (

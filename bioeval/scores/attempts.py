@@ -26,9 +26,10 @@ import numpy as np
 
 from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import DataError, Message, ProtocolError, nearest_name, printable
-from bioeval.scores.arrays import Mask, row_spans
+from bioeval.base.options import row_spans
 from bioeval.scores.codes import Codes, column_codes, places_of_ids
 from bioeval.scores.labels import is_written, plain
+from bioeval.scores.masks import Mask
 from bioeval.scores.metadata import require_kept
 
 if TYPE_CHECKING:

@@ -34,8 +34,8 @@ from bioeval.base.arguments import (
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, NAN_POLICIES, Kind, NanPolicy
 from bioeval.base.options import MEMORY_LIMIT, OPTIONS
-from bioeval.scores.arrays import as_mask, read_block, subjects_of_mask
 from bioeval.scores.attempts import columns_of_probes, compared_cells
+from bioeval.scores.cells import read_block
 from bioeval.scores.codes import Codes
 from bioeval.scores.distances import as_distances
 from bioeval.scores.embeddings import (
@@ -54,6 +54,7 @@ from bioeval.scores.features import (
     titles_of,
 )
 from bioeval.scores.labels import NO_PERSON, as_subjects, plain
+from bioeval.scores.masks import as_mask, subjects_of_mask
 from bioeval.scores.metadata import as_meta, columns_of, names_of_table
 from bioeval.scores.same import ENOUGH, LEAST_ROWS, MOST, ONE_OF, Scored, confirm_names, people_of
 from bioeval.scores.sides import (

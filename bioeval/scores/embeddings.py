@@ -40,9 +40,9 @@ import numpy as np
 from bioeval.base.arguments import as_numpy, require_choice
 from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
-from bioeval.base.options import in_turns
+from bioeval.base.options import in_turns, row_spans
+from bioeval.kernels.compiling import writable_alias
 from bioeval.kernels.distance import Embeddings, finish_euclidean
-from bioeval.scores.arrays import row_spans, writable_alias
 from bioeval.scores.blocks import is_few
 
 #: Templates on each side of a tile of distances.
@@ -71,7 +71,6 @@ class EmbeddingSource:
     and ``(n, f)``, and returns their scores, ``(b, n)``.
     """
 
-    row_source = "embeddings"
     ndim = 2
 
     def __init__(
@@ -102,14 +101,9 @@ class EmbeddingSource:
         is_too_wide = len(gallery) * self.dtype.itemsize > 4 * MOST_COLUMNS
         self.tile = 1 if callable(metric) or is_too_wide else TILE
 
-        #: Whether the matrix is made when it is first read, kept, and shared by views.
-        self.keeps = False
-        self.kept: np.ndarray | None = None
-        self.is_counted = False  # whether the distances were counted once without the matrix
-
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again, so that little is sent to another process."""
-        return self.__dict__ | {"kept": None, "_tiles_of_sides": {}}
+        return self.__dict__ | {"_tiles_of_sides": {}}
 
     def require_kind(self, kind: Kind) -> None:
         kind_of_metric(self.metric, kind)
@@ -145,29 +139,15 @@ class EmbeddingSource:
         low = int(index[0]) if len(index) else 0
         return self.read(low, low + len(index))
 
-    def matrix(self) -> np.ndarray | EmbeddingSource:
-        """Return all rows as an array; of a large matrix, the source, which `keeps` the array.
+    def matrix(self) -> np.ndarray | LazyMatrix:
+        """Return all rows as an array; of a large matrix, one that is made when it is read.
 
         Before it is made, distances may be counted in other tiles, which must have the same bits.
         """
         can_wait = self._is_large and not callable(self.metric)
         if can_wait and same_in_any_tile(self.features, self.dtype):
-            self.keeps = True
-            return self
+            return LazyMatrix(self)
         return self.whole()
-
-    def begin_count(self) -> bool:
-        """Return whether this is the first count, for which the matrix need not be made."""
-        is_first = not self.is_counted
-        self.is_counted = True
-        return is_first
-
-    def made(self) -> np.ndarray:
-        """Return the matrix that is kept, which is made now if this is the first time."""
-        with _MAKING:
-            if self.kept is None:
-                self.kept = self.whole()
-            return self.kept
 
     def whole(self) -> np.ndarray:
         if self.tile > 1:
@@ -282,6 +262,44 @@ class EmbeddingSource:
             return distances
         with np.errstate(over="ignore"):
             return distances / self.dtype.type(self.scale)
+
+
+class LazyMatrix:
+    """All distances of an :class:`EmbeddingSource`, made when they are first read, and kept.
+
+    Views of the same scores share the matrix. A single count takes the distances from the
+    embeddings, tile by tile, and needs no matrix.
+    """
+
+    def __init__(self, embeddings: EmbeddingSource, is_counted: bool = False):
+        self.embeddings = embeddings
+        self.shape = embeddings.shape
+        self.dtype = embeddings.dtype
+        self._is_counted = is_counted  # whether the distances were counted once without the matrix
+        self._matrix: np.ndarray | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a matrix that is made as an array, otherwise the embeddings."""
+        if self._matrix is not None:
+            return np.asarray, (self._matrix,)
+        return LazyMatrix, (self.embeddings, self._is_counted)
+
+    @property
+    def is_made(self) -> bool:
+        return self._matrix is not None
+
+    def made(self) -> np.ndarray:
+        """Return the matrix, which is made now if this is the first time."""
+        with _MAKING:
+            if self._matrix is None:
+                self._matrix = self.embeddings.whole()
+            return self._matrix
+
+    def begin_count(self) -> bool:
+        """Return whether this is the first count, for which the matrix need not be made."""
+        is_first = not self._is_counted
+        self._is_counted = True
+        return is_first
 
 
 def _number_of_tiles(templates: int) -> int:

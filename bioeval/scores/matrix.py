@@ -26,21 +26,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from bioeval.base.arguments import require_array, require_choice, require_flag, require_integer
+from bioeval.base.digests import digest
 from bioeval.base.errors import DataError, Message, ProtocolError, counted
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, Kind, Layout, NanPolicy
 from bioeval.base.options import MEMORY_LIMIT
 from bioeval.base.progress import stage
-from bioeval.scores.arrays import (
-    Cells,
-    as_array,
-    as_index,
-    as_mask,
-    as_values,
-    digest,
-    doubt_of_square,
-    is_stored,
-    named_choice,
-)
+from bioeval.scores.arrays import as_array, as_index, as_values, named_choice
 from bioeval.scores.attempts import (
     Completeness,
     Exclusion,
@@ -60,8 +51,10 @@ from bioeval.scores.build import (
     searched_lists,
     sides_of_matrix,
 )
+from bioeval.scores.cells import Cells
 from bioeval.scores.codes import Codes, GalleryOrder, present
 from bioeval.scores.labels import ids_of_no_person, one_dimensional, read_only
+from bioeval.scores.masks import as_mask
 from bioeval.scores.pairs import ListRules, PairList, places_in_words, require_classes
 from bioeval.scores.people import marking
 from bioeval.scores.same import confirm_names, refuse_other_order
@@ -76,6 +69,8 @@ from bioeval.scores.sides import (
     probes_first,
     table_in_order,
 )
+from bioeval.scores.square import doubt_of_square
+from bioeval.scores.stored import is_stored
 from bioeval.scores.top_k import TopKLists
 
 if TYPE_CHECKING:

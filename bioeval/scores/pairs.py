@@ -22,9 +22,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bioeval.base.arguments import joined, require_array, require_choice, require_flag, require_list
+from bioeval.base.digests import digest, digest_of_values
 from bioeval.base.errors import DataError, Message, ProtocolError, counted, received
 from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, NanPolicy
-from bioeval.scores.arrays import as_array, digest, digest_of_values
+from bioeval.scores.arrays import as_array
 from bioeval.scores.codes import Codes
 from bioeval.scores.distances import as_distances, with_failures
 from bioeval.scores.labels import (

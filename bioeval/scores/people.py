@@ -19,8 +19,8 @@ import numpy as np
 import scipy
 
 from bioeval.base.errors import DataError, Message, ProtocolError, counted
+from bioeval.base.options import row_spans
 from bioeval.kernels.disjoint_units import match_in_order, match_most
-from bioeval.scores.arrays import row_spans
 from bioeval.scores.attempts import attempted_cells, may_lack_comparisons
 from bioeval.scores.codes import Codes, cells_between, present
 from bioeval.scores.image_names import EXAMPLE_PATTERN, subject_pattern

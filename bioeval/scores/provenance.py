@@ -21,7 +21,7 @@ import numpy as np
 
 from bioeval.base.errors import Message, counted
 from bioeval.base.kinds import Kind, Layout, NanPolicy
-from bioeval.scores.arrays import row_spans
+from bioeval.base.options import row_spans
 from bioeval.scores.attempts import Completeness, Exclusion, excludes_same, left_out, left_out_rows
 from bioeval.scores.claim_scores import failures_of_tries, number_of_claims
 from bioeval.scores.codes import Codes, present

@@ -20,12 +20,12 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.options import OPTIONS, at_most, memory_limited, size_in_words
 from bioeval.base.progress import report, reporter
-from bioeval.scores.arrays import Mask
 from bioeval.scores.attempts import compared_cells, excluded, failed_cells
 from bioeval.scores.blocks import Block, is_few
 from bioeval.scores.codes import GalleryOrder
 from bioeval.scores.distances import as_distances, distance_dtype, with_failures
 from bioeval.scores.labels import plain
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from bioeval.base.errors import DataError, Message
 from bioeval.base.kinds import LARGER_IS_CLOSER
-from bioeval.scores.arrays import Cells
 from bioeval.scores.attempts import left_out_rows
 from bioeval.scores.blocks import is_few
 from bioeval.scores.build import scored_of
+from bioeval.scores.cells import Cells
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.rows import give_back, mapped_pages, read_rows

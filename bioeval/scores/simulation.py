@@ -22,9 +22,8 @@ from bioeval.base.arguments import (
 )
 from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import VALUED, Layout, ValuedKind
-from bioeval.base.options import require_memory
+from bioeval.base.options import require_memory, row_spans
 from bioeval.base.random import RandomState, Stream, seed_sequence
-from bioeval.scores.arrays import row_spans
 from bioeval.scores.matrix import Scores
 
 Model = Literal["gaussian-embeddings", "gaussian-scores"]

@@ -26,9 +26,10 @@ from bioeval.base.arguments import (
     require_flag,
     require_integer,
 )
+from bioeval.base.digests import digest_of_values
 from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.kinds import LARGER_IS_CLOSER, VALUED, Kind
-from bioeval.scores.arrays import as_array, digest_of_values
+from bioeval.scores.arrays import as_array
 from bioeval.scores.codes import Codes
 from bioeval.scores.labels import NO_PERSON, are_of_no_person, read_only
 

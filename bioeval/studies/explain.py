@@ -34,9 +34,9 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import for_layout
 from bioeval.protocol.tasks import OpenSet, Ties
 from bioeval.results.attributes import about_attrs
-from bioeval.scores.arrays import Mask
 from bioeval.scores.attempts import excluded
 from bioeval.scores.labels import plain
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import are_enrolled, knows_people
 from bioeval.scores.provenance import Provenance

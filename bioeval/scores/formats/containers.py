@@ -25,8 +25,8 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from bioeval.base.options import MEMORY_LIMIT, OPTIONS
-from bioeval.scores.arrays import NpyMatrix, StoredRows, npy_values
 from bioeval.scores.formats.tables import FileKind, fault, guarded, optional
+from bioeval.scores.stored import NpyMatrix, StoredRows, npy_values
 
 #: The most bytes that deflate packs into one byte.
 MOST_INFLATED = 1032

@@ -25,7 +25,6 @@ import numpy as np
 from bioeval.base.errors import DataError, Message, backquoted
 from bioeval.base.kinds import Kind
 from bioeval.base.options import require_memory
-from bioeval.scores.arrays import Mask
 from bioeval.scores.codes import Codes, present
 from bioeval.scores.features import NO_FEATURES
 from bioeval.scores.formats.arrays import scores_of, scores_of_array, vectors_of_classes
@@ -79,6 +78,7 @@ from bioeval.scores.labels import (
     missing_values,
     normal,
 )
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import LABEL_COLUMNS, natural_places
 from bioeval.scores.pairs import MOSTLY, ListRules, PairList, places_in_words

@@ -23,7 +23,6 @@ from numpy.lib import format as npy_format
 from bioeval.base.arguments import require_path
 from bioeval.base.errors import BioevalError, DataError, nearest_name
 from bioeval.base.files import as_cell, replacing, text_to_write
-from bioeval.scores.arrays import Mask
 from bioeval.scores.attempts import compared_cells
 from bioeval.scores.formats.arrays import RESERVED, SCHEMA
 from bioeval.scores.formats.tables import optional
@@ -34,6 +33,7 @@ from bioeval.scores.labels import (
     as_objects,
     missing_values,
 )
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores, require_all_scores
 from bioeval.scores.sides import declared_names
 

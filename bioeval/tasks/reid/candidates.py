@@ -32,10 +32,10 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import CardSection
 from bioeval.protocol.loading import available, load
 from bioeval.protocol.tasks import Reid
-from bioeval.scores.arrays import Mask
 from bioeval.scores.attempts import Exclusion, are_left_out, leaving_out, masked
 from bioeval.scores.codes import Codes, column_codes
 from bioeval.scores.labels import CAMERA_COLUMNS, ids_of_no_person
+from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores, require_subjects, require_templates
 from bioeval.scores.people import are_enrolled
 from bioeval.scores.provenance import Provenance, rule_notes
