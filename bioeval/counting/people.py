@@ -7,19 +7,21 @@ In words, for distances of a matrix and increasing thresholds::
         attempts[pair] += 1
         accepted[pair] += distance[probe, template] <= thresholds
 
-Most pairs of people have as many attempts as the first person has probes times the second has
-templates, and no accepted attempt. So :class:`CountPeople` lists only what departs from this, in a
-sparse table, :class:`NumbersByKey`. Two probes of A against three templates of B, of which one
-comparison is missing and one is accepted by the second of two thresholds, give two entries::
+Most pairs of people have no accepted attempt, and as many attempts as the first person has probes
+times the second has templates. So only accepted attempts are listed, each at the first threshold
+that accepts it, and comparisons that are missing from the product, in two sparse tables,
+:class:`NumbersByKey`. Two probes of A against three templates of B, of which one comparison is
+missing and one is accepted by the second of two thresholds, are listed as::
 
-    probe  claimed  layer  number
-    A      B        1      +1       accepted by thresholds[1], not by thresholds[0]
-    A      B        2      -1       layer len(thresholds): 2 * 3 - 1 attempts in all
+    accepted     A  B  thresholds[1]  1
+    beyond       A  B  -1               so that A has 2 * 3 - 1 attempts against B
+
+:class:`CountPeople` counts the blocks of the scores, and returns :class:`CountedPeople`.
 """
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -62,6 +64,206 @@ class GenuineAttempts(NamedTuple):
         return cls(distance.astype(np.float64), person)
 
 
+@dataclass(frozen=True, eq=False)
+class CountedPeople:
+    """Impostor attempts by the person of the probe and the claimed person, and genuine attempts.
+
+    People are numbered in the order of their codes. A pair of people is the number ``probe * people
+    + claimed``.
+    """
+
+    names: list  # the label of each person
+    no_person: np.ndarray  # bool (people,): which of them are distractors or junk
+    listed: bool  # whether the attempts are listed pairs
+    #: int64 (2, people): the probes of each person, and the templates, or claims, of each person in
+    #: the gallery; 0 for listed pairs. All attempts of a pair are their product, and those `beyond`.
+    sizes: np.ndarray
+    genuine: GenuineAttempts
+    thresholds: int  # how many
+    #: Pairs, int64 (k,), the first threshold that accepts an attempt, and the number of attempts.
+    accepted: tuple[np.ndarray, np.ndarray, np.ndarray]
+    #: Increasing pairs, int64 (k,), and the attempts beyond the product of sizes, perhaps negative.
+    beyond: tuple[np.ndarray, np.ndarray]
+
+    @property
+    def people(self) -> int:
+        """The number of people."""
+        return len(self.names)
+
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the pairs of people with attempts, increasing, and the number of attempts."""
+        people = self.people
+        require_memory(16 * people**2, f"a table of {people:,} people", "expected fewer people")
+        pair_beyond, number_beyond = self.beyond
+        pairs = [np.empty(0, dtype=np.int64)]
+        numbers = [np.empty(0, dtype=np.int64)]
+        # Take some people of probes at a time, to limit memory.
+        people_together = max(1, MOST_CELLS // max(people, 1))
+        for low in range(0, people, people_together):
+            high = low + people_together
+            attempts = np.outer(self.sizes[0, low:high], self.sizes[1]).reshape(-1)
+            first, end = pair_beyond.searchsorted([low * people, high * people])
+            attempts[pair_beyond[first:end] - low * people] += number_beyond[first:end]
+            compared_pair = np.flatnonzero(attempts)
+            pairs.append(compared_pair + low * people)
+            numbers.append(attempts[compared_pair])
+        return np.concatenate(pairs), np.concatenate(numbers)
+
+    def accepted_of_pairs(self, pairs: np.ndarray) -> np.ndarray:
+        """Return how many attempts each threshold accepts, (t, pairs); `pairs` as :meth:`pairs`."""
+        pair, threshold, number = self.accepted
+        accepted_first = np.zeros((self.thresholds, len(pairs)), dtype=np.int64)
+        accepted_first[threshold, pairs.searchsorted(pair)] = number
+        return accepted_first.cumsum(axis=0)
+
+    def of_groups(
+        self, of_probe: np.ndarray, of_claimed: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the accepted attempts (t, g, h), and all attempts (g, h), of groups of people.
+
+        `of_probe` and `of_claimed` (people,) are the groups of people as probes and as claimed
+        people, from 0.
+        """
+        shape = int(of_probe.max(initial=-1)) + 1, int(of_claimed.max(initial=-1)) + 1
+        pair, threshold, number = self.accepted
+        probe, claimed = np.divmod(pair, max(self.people, 1))
+        accepted_first = np.zeros((self.thresholds, *shape), dtype=np.int64)
+        np.add.at(accepted_first, (threshold, of_probe[probe], of_claimed[claimed]), number)
+        pair, number = self.beyond
+        probe, claimed = np.divmod(pair, max(self.people, 1))
+        probes = np.zeros(shape[0], dtype=np.int64)
+        templates = np.zeros(shape[1], dtype=np.int64)
+        np.add.at(probes, of_probe, self.sizes[0])
+        np.add.at(templates, of_claimed, self.sizes[1])
+        attempts = np.outer(probes, templates)
+        np.add.at(attempts, (of_probe[probe], of_claimed[claimed]), number)
+        return accepted_first.cumsum(axis=0), attempts
+
+
+class CountPeople(Reducer):
+    """Counts :class:`CountedPeople`.
+
+    The `thresholds` (float64 (t,)) are increasing distances. Templates of a person are fused by a
+    rule; if it is None, each comparison is an attempt.
+    """
+
+    def __init__(self, thresholds: np.ndarray, fusion: str | None = None):
+        self.thresholds, self.fusion = thresholds, fusion
+
+    def prepare(self, parts: Parts) -> None:
+        """Number the people, find the product of their sizes, and make empty tables."""
+        codes = parts.scores.codes
+        self._people = People(codes, codes.probe, codes.gallery)
+        self._of_probe = self._people.of_code[codes.probe]
+        self._of_gallery = self._people.of_code[codes.gallery]
+        people = self._people.number
+        # The product of `sizes` is the number of attempts if all templates are compared. Listed
+        # pairs are any comparisons: no product, so that every attempt is beyond it.
+        self._is_listed = isinstance(parts, PairParts)
+        self._sizes = np.zeros((2, people), dtype=np.int64)
+        if not self._is_listed:
+            # With fusion, all templates of a person together are one claim.
+            claimed = self._of_gallery if self.fusion is None else np.unique(self._of_gallery)
+            self._sizes[0] = np.bincount(self._of_probe, minlength=people)
+            self._sizes[1] = np.bincount(claimed, minlength=people)
+        self._limits = among_distances(parts.scores, self.thresholds)
+        self._genuine = GenuineAttempts.from_mates(parts.mates, self._of_probe, self.fusion)
+        self._accepted = NumbersByKey(people**2 * len(self.thresholds))
+        self._beyond = NumbersByKey(people**2)
+
+    def fresh(self) -> Self:
+        empty = super().fresh()
+        empty._accepted = self._accepted.fresh()
+        empty._beyond = self._beyond.fresh()
+        return empty
+
+    def merge(self, other: Self) -> None:
+        self._accepted.merge(other._accepted)
+        self._beyond.merge(other._beyond)
+
+    def add(self, block: Block) -> None:
+        if self._is_listed:
+            self._add_listed(block)
+        elif self.fusion is None:
+            self._add_cells(block, self._of_gallery[block.candidates])
+        else:
+            for side in block.sides():
+                claims = side.by_person(self.fusion)
+                self._add_cells(claims, self._people.of_code[claims.candidates])
+
+    def _add_listed(self, block: Block) -> None:
+        """Add listed pairs: all their attempts are beyond the product, which is 0."""
+        attempt = np.flatnonzero(~np.isnan(block.values))
+        pair = self._pair(
+            self._of_probe[block.probe[attempt]], self._of_gallery[block.gallery[attempt]]
+        )
+        self._beyond.add(pair, 1)
+        threshold = self._first_accepting(block.values[attempt])
+        is_accepted = threshold < len(self.thresholds)
+        self._add_accepted(pair[is_accepted], threshold[is_accepted])
+
+    def _add_cells(self, block: Block, candidate_person: np.ndarray) -> None:
+        """Add the accepted attempts of a block of comparisons, and its missing comparisons.
+
+        `candidate_person` has the person of each gallery template, or claim, of the block.
+        """
+        probe_person = self._of_probe[block.probes]
+        rows, columns = probe_person, candidate_person
+        if block.transposed:
+            rows, columns = columns, rows
+        values = block.values[: len(rows), : len(columns)]  # a tile may have more of both, of NaN
+        # Most cells are rejected attempts. One comparison finds all others: it is false for NaN, a
+        # missing comparison, as for accepted attempts.
+        if len(self.thresholds):
+            loosest = rounded_down(self._limits[-1:], values.dtype)
+            index = np.flatnonzero(~(values > loosest))
+        else:
+            index = np.flatnonzero(np.isnan(values))
+        row, column = np.divmod(index, values.shape[1])
+        value = values[row, column]
+        is_missing = np.isnan(value)
+        is_accepted = ~is_missing
+        threshold = self._first_accepting(value[is_accepted])
+        first, second = rows[row], columns[column]
+        people = [(second, first)] if block.transposed else [(first, second)]
+        if block.twice:  # a tile that stands for its mirror image, too
+            people.append((second, first))
+        for probe, claimed in people:
+            pair = self._pair(probe, claimed)
+            self._add_accepted(pair[is_accepted], threshold)
+            self._beyond.add(pair[is_missing], -1)
+
+    def _pair(self, probe: np.ndarray, claimed: np.ndarray) -> np.ndarray:
+        return probe * self._people.number + claimed
+
+    def _first_accepting(self, values: np.ndarray) -> np.ndarray:
+        """Return the index of the first threshold that accepts each value, which is not NaN.
+
+        It is the number of thresholds if none accepts the value.
+        """
+        limits = rounded_down(self._limits, values.dtype)
+        if len(limits) == 1:  # faster than a search
+            return (values > limits).astype(np.int64)
+        return limits.searchsorted(values)
+
+    def _add_accepted(self, pair: np.ndarray, threshold: np.ndarray) -> None:
+        self._accepted.add(pair * len(self.thresholds) + threshold, 1)
+
+    def result(self) -> CountedPeople:
+        key, number = self._accepted.totals()
+        pair, threshold = np.divmod(key, max(len(self.thresholds), 1))
+        return CountedPeople(
+            names=self._people.names,
+            no_person=self._people.no_person,
+            listed=self._is_listed,
+            sizes=self._sizes,
+            genuine=self._genuine,
+            thresholds=len(self.thresholds),
+            accepted=(pair, threshold, number),
+            beyond=self._beyond.totals(),
+        )
+
+
 class NumbersByKey:
     """Numbers that are added by whole keys: in a table if there are few keys, or else in lists."""
 
@@ -78,7 +280,7 @@ class NumbersByKey:
     def add(self, key: np.ndarray, number: Any) -> None:
         if len(self._table):
             np.add.at(self._table, key, number)
-        else:
+        elif len(key):
             self._add_lists([(key, np.broadcast_to(number, key.shape))])
 
     def merge(self, other: NumbersByKey) -> None:
@@ -110,182 +312,3 @@ class NumbersByKey:
             return self._summed_lists()
         key = np.flatnonzero(self._table)
         return key, self._table[key]
-
-
-class CountPeople(Reducer):
-    """Impostor attempts by the person of the probe and the claimed person, and genuine attempts.
-
-    People are numbered in the order of their codes. If no comparison is left out, the number of
-    attempts of two people is the product of their `sizes`. Only accepted attempts, and deviations
-    from the product, are listed. The result has:
-
-    - `people` (int): the number of people; `names` (list): their labels
-    - `no_person` (bool (people,)): which of them are distractors or junk
-    - `listed` (bool): whether the attempts are listed pairs
-    - `sizes` (int64 (2, people)): the probes of each person, and the templates, or claims, of each
-      person in the gallery; 0 for listed pairs
-    - `probe`, `claimed`, `layer`, `number` (int64 (entries,)), sorted by the first three: how many
-      attempts of two people are above ``thresholds[layer - 1]`` and not above
-      ``thresholds[layer]``; in the layer beyond all thresholds, by how many the attempts in all
-      exceed the product
-    - `genuine` (float64), `genuine_person` (int64): distances, NaN for a failed attempt, and people
-
-    The `thresholds` (float64 (t,)) are increasing distances. Templates of a person are fused by a
-    rule; if it is None, each comparison is an attempt.
-    """
-
-    probe: np.ndarray
-    claimed: np.ndarray
-    layer: np.ndarray
-    number: np.ndarray
-
-    def __init__(self, thresholds: np.ndarray, fusion: str | None = None):
-        self.thresholds, self.fusion = thresholds, fusion
-        #: The last layer: not the layer of a threshold, but of deviations from the product.
-        self._deviations = len(thresholds)
-
-    def prepare(self, parts: Parts) -> None:
-        codes = parts.scores.codes
-        # The people: numbered, and looked up by code, by probe and by gallery template.
-        people = People(codes, codes.probe, codes.gallery)
-        self.people = people.number
-        self.names = people.names
-        self.no_person = people.no_person
-        self._person = people.of_code
-        self._of_probe = self._person[codes.probe]
-        self._of_gallery = self._person[codes.gallery]
-        # The product of `sizes` is the number of attempts if all templates are compared. Listed
-        # pairs are any comparisons: no product, so that every attempt is a deviation from 0.
-        self.listed = isinstance(parts, PairParts)
-        self.sizes = np.zeros((2, self.people), dtype=np.int64)
-        if not self.listed:
-            # With fusion, all templates of a person together are one claim.
-            claimed = self._of_gallery if self.fusion is None else np.unique(self._of_gallery)
-            self.sizes[0] = np.bincount(self._of_probe, minlength=self.people)
-            self.sizes[1] = np.bincount(claimed, minlength=self.people)
-        self._limits = among_distances(parts.scores, self.thresholds)
-        genuine = GenuineAttempts.from_mates(parts.mates, self._of_probe, self.fusion)
-        self.genuine, self.genuine_person = genuine
-        self._entries = NumbersByKey(self.people**2 * (len(self.thresholds) + 1))
-
-    def fresh(self) -> Self:
-        empty = super().fresh()
-        empty._entries = self._entries.fresh()
-        return empty
-
-    def add(self, block: Block) -> None:
-        if self.listed:
-            self._add_listed(block)
-        elif self.fusion is None:
-            self._add_cells(block, self._of_gallery[block.candidates])
-        else:
-            for side in block.sides():
-                claims = side.by_person(self.fusion)
-                self._add_cells(claims, self._person[claims.candidates])
-
-    def _add_listed(self, block: Block) -> None:
-        """Add the accepted attempts of listed pairs, and all attempts as deviations from 0."""
-        attempt = np.flatnonzero(~np.isnan(block.values))
-        probe = self._of_probe[block.probe[attempt]]
-        claimed = self._of_gallery[block.gallery[attempt]]
-        layer = self._first_accepting(block.values[attempt])
-        is_accepted = layer < len(self.thresholds)
-        self._add_entries(probe[is_accepted], claimed[is_accepted], layer[is_accepted], 1)
-        self._add_entries(probe, claimed, self._deviations, 1)
-
-    def _add_cells(self, block: Block, candidate_person: np.ndarray) -> None:
-        """Add the accepted attempts of a block of comparisons, and its missing comparisons.
-
-        `candidate_person` has the person of each gallery template, or claim, of the block.
-        """
-        probe_person = self._of_probe[block.probes]
-        shape = len(probe_person), len(candidate_person)
-        if block.transposed:
-            shape = shape[::-1]
-        values = block.values[: shape[0], : shape[1]]  # a tile may have more of both, of NaN
-        # Most cells are rejected attempts, which the product of `sizes` counts. One comparison
-        # finds all others: it is false for NaN, a missing comparison, as for accepted attempts.
-        if len(self.thresholds):
-            loosest = rounded_down(self._limits[-1:], values.dtype)
-            index = np.flatnonzero(~(values > loosest))
-        else:
-            index = np.flatnonzero(np.isnan(values))
-        row, column = np.divmod(index, values.shape[1])
-        value = values[row, column]
-        layer = self._first_accepting(value)  # of NaN, the layer of deviations
-        number = np.where(np.isnan(value), -1, 1)  # the product counts a missing attempt, too
-        if block.transposed:
-            row, column = column, row
-        probe, claimed = probe_person[row], candidate_person[column]
-        self._add_entries(probe, claimed, layer, number)
-        if block.twice:  # a tile that stands for its mirror image, too
-            self._add_entries(claimed, probe, layer, number)
-
-    def _first_accepting(self, values: np.ndarray) -> np.ndarray:
-        """Return the index of the first threshold that accepts each value.
-
-        It is the number of thresholds if none accepts the value, or if the value is NaN.
-        """
-        limits = rounded_down(self._limits, values.dtype)
-        if len(limits) == 1:  # faster than a search
-            return (~(values <= limits)).astype(np.int64)
-        return limits.searchsorted(values)
-
-    def _add_entries(self, probe: np.ndarray, claimed: np.ndarray, layer: Any, number: Any) -> None:
-        # Keys are in the order of the probe's person, then the claimed person, then the layer.
-        key = (probe * self.people + claimed) * (len(self.thresholds) + 1) + layer
-        self._entries.add(key, number)
-
-    def merge(self, other: Self) -> None:
-        self._entries.merge(other._entries)
-
-    def result(self) -> Self:
-        key, self.number = self._entries.totals()  # keys of `_add_entries`, increasing
-        self._entries = NumbersByKey(0)  # the memory is no longer needed
-        pair, self.layer = np.divmod(key, len(self.thresholds) + 1)
-        self.probe, self.claimed = np.divmod(pair, max(self.people, 1))
-        return self
-
-    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the pairs of people with attempts, ``probe * people + claimed``, and how many."""
-        people = self.people
-        require_memory(16 * people**2, f"a table of {people:,} people", "expected fewer people")
-        is_deviation = self.layer == self._deviations
-        deviating_pair = (self.probe * people + self.claimed)[is_deviation]
-        deviation = self.number[is_deviation]
-        pairs = [np.empty(0, dtype=np.int64)]
-        numbers = [np.empty(0, dtype=np.int64)]
-        # Take some people of probes at a time, to limit memory.
-        people_together = max(1, MOST_CELLS // max(people, 1))
-        for low in range(0, people, people_together):
-            high = low + people_together
-            attempts = np.outer(self.sizes[0, low:high], self.sizes[1]).reshape(-1)
-            first, end = deviating_pair.searchsorted([low * people, high * people])
-            attempts[deviating_pair[first:end] - low * people] += deviation[first:end]
-            compared_pair = np.flatnonzero(attempts)
-            pairs.append(compared_pair + low * people)
-            numbers.append(attempts[compared_pair])
-        return np.concatenate(pairs), np.concatenate(numbers)
-
-    def of_groups(
-        self, of_probe: np.ndarray, of_claimed: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the accepted attempts (t, g, h), and all attempts (g, h), of groups of people.
-
-        `of_probe` and `of_claimed` (people,) are the groups of people as probes and as claimed
-        people, from 0.
-        """
-        groups = int(of_probe.max(initial=-1)) + 1, int(of_claimed.max(initial=-1)) + 1
-        # (entries,): the pair of groups of each entry, numbered as in a flat table (g, h).
-        group_pair = of_probe[self.probe] * groups[1] + of_claimed[self.claimed]
-        counts = np.zeros((len(self.thresholds) + 1, math.prod(groups)), dtype=np.int64)
-        np.add.at(counts, (self.layer, group_pair), self.number)
-        by_layer = counts.reshape(len(self.thresholds) + 1, *groups)
-        # A threshold accepts the attempts of its own layer, and of those before.
-        accepted = by_layer[: self._deviations].cumsum(axis=0)
-        # All attempts are the product of two groups' sizes, plus the deviations.
-        probes = np.zeros(groups[0], dtype=np.int64)
-        claimed = np.zeros(groups[1], dtype=np.int64)
-        np.add.at(probes, of_probe, self.sizes[0])
-        np.add.at(claimed, of_claimed, self.sizes[1])
-        return accepted, np.outer(probes, claimed) + by_layer[self._deviations]

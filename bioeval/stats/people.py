@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_listed_numbers
 from bioeval.base.options import require_memory
-from bioeval.counting.people import CountPeople
+from bioeval.counting.people import CountedPeople, CountPeople
 from bioeval.counting.reduce import reduce
 from bioeval.counting.thresholds import require_values
 from bioeval.counting.verification import Use
@@ -48,7 +48,7 @@ class PeopleCounts:
     thresholds: np.ndarray
     genuine_attempts: np.ndarray
     genuine_accepted: np.ndarray
-    _counted: CountPeople = field(repr=False)
+    _counted: CountedPeople = field(repr=False)
     # (t,): index of each threshold among the counted, sorted ones; -1 for NaN.
     _row_of_threshold: np.ndarray = field(repr=False)
 
@@ -84,17 +84,11 @@ class PeopleCounts:
     @cached_property
     def impostor_accepted(self) -> np.ndarray:
         """The number of impostor attempts of each pair that each threshold accepts."""
-        counted = self._counted
         (pairs, _) = self._pairs
-        layers = len(counted.thresholds)
-        needed = 8 * len(pairs) * (layers + len(self._row_of_threshold))
+        rows = self._counted.thresholds + len(self._row_of_threshold)
+        needed = 8 * len(pairs) * rows
         require_memory(needed, f"a table of {len(pairs):,} pairs", "expected fewer thresholds")
-        # Sums over the layers up to a threshold are the attempts that it accepts.
-        is_accepted = counted.layer < layers
-        index = pairs.searchsorted((counted.probe * counted.people + counted.claimed)[is_accepted])
-        accepted = np.zeros((layers, len(pairs)), dtype=np.int64)
-        accepted[counted.layer[is_accepted], index] = counted.number[is_accepted]
-        return _at_thresholds(accepted.cumsum(axis=0), self._row_of_threshold)
+        return _at_thresholds(self._counted.accepted_of_pairs(pairs), self._row_of_threshold)
 
     def table(self, counts: np.ndarray) -> np.ndarray:
         """Return counts of the pairs as a square: ``[person of the probe, claimed person]``."""
@@ -188,9 +182,8 @@ def people_counts(
     row_of_threshold = np.full(len(distances), -1)
     row_of_threshold[~np.isnan(distances)] = index.reshape(-1)
     (counted,) = reduce(scores, CountPeople(increasing, fused))
-    genuine = counted.genuine, counted.genuine_person
     # (t + 1, people): the last row has all genuine attempts.
-    accepted = by_subject(*genuine, increasing, counted.people).cumsum(axis=0)
+    accepted = by_subject(*counted.genuine, increasing, counted.people).cumsum(axis=0)
     return PeopleCounts(
         counted.names,
         counted.no_person,
