@@ -76,7 +76,7 @@ class CountedPeople:
     no_person: np.ndarray  # bool (people,): which of them are distractors or junk
     listed: bool  # whether the attempts are listed pairs
     #: int64 (2, people): the probes of each person, and the templates, or claims, of each person in
-    #: the gallery; 0 for listed pairs. All attempts of a pair are their product, and those `beyond`.
+    #: the gallery; 0 for listed pairs. All attempts of a pair are their product, and the `beyond`.
     sizes: np.ndarray
     genuine: GenuineAttempts
     thresholds: int  # how many

@@ -43,11 +43,12 @@ from bioeval.counting.thresholds import CurveThresholds, require_values, to_inte
 from bioeval.scores.blocks import Block
 from bioeval.scores.codes import cells_between
 from bioeval.scores.distances import Templates, by_closeness, order_of, parse_fusion, scored
+from bioeval.scores.joining import in_order
+from bioeval.scores.keys import index_of
 from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
 from bioeval.scores.people import ComparedPeople, People
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.rows import blocks_of, threads_for
-from bioeval.scores.sides import in_order, index_of
 
 UnenrolledClaims = Literal["raise", "skip"]
 

@@ -23,20 +23,11 @@ from bioeval.base.errors import DataError, Message, counted
 from bioeval.base.options import row_spans
 from bioeval.scores.attempts import attempted_cells, excludes_failures
 from bioeval.scores.codes import Codes
+from bioeval.scores.joining import CommonRows, common_names, common_rows, not_in_common
+from bioeval.scores.keys import Keys, as_names, columns_of_distinct_texts, places, united
 from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people
-from bioeval.scores.sides import (
-    CommonRows,
-    Keys,
-    as_names,
-    columns_of_distinct_texts,
-    common_names,
-    common_rows,
-    not_in_common,
-    places,
-    united,
-)
 
 if TYPE_CHECKING:
     import pandas as pd

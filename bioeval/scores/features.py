@@ -31,9 +31,9 @@ from bioeval.base.arguments import joined, require_array
 from bioeval.base.errors import DataError, Message, counted
 from bioeval.scores.arrays import in_memory, wrong_dtype
 from bioeval.scores.codes import Codes
+from bioeval.scores.keys import index_of
 from bioeval.scores.labels import CAMERA_COLUMNS, NO_PERSON, are_of_no_person, plain
 from bioeval.scores.metadata import LABEL_COLUMNS, NAME_COLUMNS, known_column
-from bioeval.scores.sides import index_of
 from bioeval.scores.stored import is_stored
 
 #: Titles of no feature, in lower case.

@@ -17,7 +17,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.base.arguments import as_numpy, joined_labels, require_array
+from bioeval.base.arguments import (
+    as_numpy,
+    joined_labels,
+    require_array,
+    require_integer,
+    require_list,
+)
 from bioeval.base.errors import DataError, counted
 
 # Types whose values are labels as they are: a list of them needs no check of each label.
@@ -384,6 +390,17 @@ def role_of(column: str) -> Role:
 def ids_of_no_person(distractor_ids: Sequence[Any] | None) -> tuple[Any, ...]:
     """Return the labels of no person: "" and the stated labels, or by default `NO_PERSON`."""
     return NO_PERSON if distractor_ids is None else ("", *distractor_ids)
+
+
+def as_ids(ids: Any, name: str = "distractor_ids") -> tuple[int | str, ...] | None:
+    """Return labels of no person, numbers or texts, each once; None if none are stated."""
+    if ids is None:
+        return None
+    checked = []
+    for label in map(plain, require_list(name, ids)):
+        is_text = isinstance(label, str)
+        checked.append(label if is_text else require_integer(name, label, low=-(2**62)))
+    return tuple(dict.fromkeys(checked))
 
 
 def are_of_no_person(labels: np.ndarray, ids: Sequence[Any]) -> np.ndarray:

@@ -17,6 +17,7 @@ which some attributes are others (``_with``). The arguments are checked in
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -25,11 +26,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from bioeval.base.arguments import require_array, require_choice, require_flag, require_integer
+from bioeval.base.arguments import (
+    require_array,
+    require_choice,
+    require_flag,
+    require_integer,
+    require_text,
+)
 from bioeval.base.digests import digest
-from bioeval.base.errors import DataError, Message, ProtocolError, counted
-from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, Kind, Layout, NanPolicy
-from bioeval.base.options import MEMORY_LIMIT
+from bioeval.base.errors import DataError, Message, ProtocolError, counted, short_name
+from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, NAN_POLICIES, Kind, Layout, NanPolicy
+from bioeval.base.options import MEMORY_LIMIT, OPTIONS
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import as_array, as_index, as_values, named_choice
 from bioeval.scores.attempts import (
@@ -41,37 +48,27 @@ from bioeval.scores.attempts import (
     exclusions_of_scores,
     failed_cells,
 )
-from bioeval.scores.build import (
-    as_ids,
-    checked_words,
-    compared_embeddings,
-    given_sides,
-    memory_attributes,
-    scored_of,
-    searched_lists,
-    sides_of_matrix,
-)
 from bioeval.scores.cells import Cells
 from bioeval.scores.codes import Codes, GalleryOrder, present
-from bioeval.scores.labels import ids_of_no_person, one_dimensional, read_only
-from bioeval.scores.masks import as_mask
-from bioeval.scores.pairs import ListRules, PairList, places_in_words, require_classes
-from bioeval.scores.people import marking
-from bioeval.scores.same import confirm_names, refuse_other_order
-from bioeval.scores.sides import (
-    GivenSide,
-    Keys,
-    as_names,
+from bioeval.scores.comparing import compare_embeddings
+from bioeval.scores.joining import (
+    InOrder,
     columns_in_order_of_rows,
+    each_in_order,
     in_order,
-    index_of,
-    keys_of,
     probes_first,
     table_in_order,
 )
+from bioeval.scores.keys import Keys, as_names, index_of, keys_of
+from bioeval.scores.labels import as_ids, ids_of_no_person, one_dimensional, read_only
+from bioeval.scores.masks import as_mask
+from bioeval.scores.pairs import ListRules, PairList, places_in_words, require_classes
+from bioeval.scores.people import marking
+from bioeval.scores.same import confirm_names, refuse_other_order, scored_of
+from bioeval.scores.sides import Side, Sides, sides_in_order, sides_of_matrix
 from bioeval.scores.square import doubt_of_square
 from bioeval.scores.stored import is_stored
-from bioeval.scores.top_k import TopKLists
+from bioeval.scores.top_k import TopKLists, searched_lists
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -259,8 +256,6 @@ class Scores:
     _unread_texts: Mapping[str, Sequence[str]] = {}
     #: Phrases on how a file was read, for the description of the data.
     reading: tuple[str, ...] = ()
-    #: Whether the user says which entry of the gallery each query is, or that it is none.
-    _own_entries_are_stated = False
     #: Labels of no person, as given, or by the names of images; None: the labels of `NO_PERSON`.
     distractor_ids: tuple[int | str, ...] | None = None
     junk_ids: tuple[int, ...] = ()
@@ -283,55 +278,64 @@ class Scores:
         shared: bool | None = None,
     ):
         """Check the arguments, and mark the comparisons that are left out."""
-        sides = given_sides((labels, gallery_labels), (probe_meta, gallery_meta))
-        values = probes_first(values, (labels, gallery_labels))
+        labels_of_both, metas = (labels, gallery_labels), (probe_meta, gallery_meta)
+        values = probes_first(values, labels_of_both)
         if gallery_labels is None and gallery_meta is None and labels is not None:
             values = columns_in_order_of_rows(values, labels)
-        words = {"kind": kind, "nan": nan, "name": name}
-        self._take(values, sides, names, mask, distractor_ids, shared, **words)
+        matrix = as_values(values)
+        self._set(**checked_words(kind, nan, name), **memory_attributes())
+        distractors = as_ids(distractor_ids)
+        sides = sides_in_order(values, labels_of_both, metas, names, mask)
+        self._take(matrix, sides, names, mask, distractors, shared)
         self._set(exclude=as_exclusions(self, exclude))
 
     def _take(
         self,
-        values: Any,
-        given: tuple[GivenSide, GivenSide],
+        matrix: Any,
+        inputs: tuple[Side, Side],
         names: Any,
-        mask: Any = None,
-        distractor_ids: Sequence[int | str] | None = None,
-        shared: bool | None = None,
-        **words: Any,
+        mask: Any,
+        distractors: tuple[int | str, ...] | None,
+        shared: bool | None,
     ) -> None:
-        """Set the attributes of a matrix; `words` are its kind, nan and name."""
-        matrix = as_values(values)
-        self._set(**checked_words(**words), **memory_attributes())
-        distractors = as_ids(distractor_ids)
-        sides, checked_mask, other_order = sides_of_matrix(
-            values, matrix.shape, mask, given, names, ids_of_no_person(distractors)
-        )
-        self._set(_source=Cells(matrix, checked_mask), distractor_ids=distractors, **sides)
+        """Set the attributes of a matrix, and confirm the identities that equal names give."""
+        no_person = ids_of_no_person(distractors)
+        sides, mask, remarks = sides_of_matrix(*inputs, matrix.shape, mask, names, no_person)
+        self._set_sides(sides)
+        self._set(_source=Cells(matrix, mask), distractor_ids=distractors, remarks=remarks)
         self._set(_has_no_names=names is None)
+        probe, gallery = inputs
+        self._set(_without_gallery_labels=sides.are_labelled and gallery.labels is None)
         if shared is not None:
             require_flag("shared", shared)
-        if self.probe_ids is self.gallery_ids:  # one set
-            if other_order is not None and self._labelled:
-                refuse_other_order(scored_of(self), self.probe_labels, other_order)
-        elif self.probe_names is not None:
-            self._confirm_identities(self.probe_names, shared)
-
-    def _confirm_identities(self, names: pd.Index, shared: bool | None) -> None:
-        """Keep the identities that equal names give if the scores or the user confirm them."""
+        if sides.are_one_set:
+            if probe.other_order is not None and sides.are_labelled:
+                refuse_other_order(scored_of(self), self.probe_labels, probe.other_order)
+            return
+        if self.probe_names is None:
+            return
         partner = columns_of_probes(self)
         if not (partner >= 0).any():
             return
-        are_shared, remarks = confirm_names(scored_of(self), partner, names, shared=shared)
-        self._set(remarks=(*self.remarks, *remarks))
-        if are_shared:
-            return
-        probe_ids = np.arange(self.shape[1], sum(self.shape), dtype=np.int64)
-        self._set(probe_ids=probe_ids)
-        if self._labelled:
-            codes = self._codes.apart(self.no_person_ids, probe_ids, self.gallery_ids)
-            self._set(_codes=codes)
+        are_shared, notes = confirm_names(scored_of(self), partner, self.probe_names, shared=shared)
+        self._set(remarks=(*remarks, *notes))
+        if not are_shared:
+            self._set_sides(sides.separate().apart(no_person))
+
+    def _set_sides(self, sides: Sides) -> None:
+        self._set(
+            probe_labels=sides.probe.labels,
+            gallery_labels=sides.gallery.labels,
+            probe_ids=sides.probe.ids,
+            gallery_ids=sides.gallery.ids,
+            _codes=sides.codes,
+            _labelled=sides.are_labelled,
+            _mask_is_consistent=sides.mask_is_consistent,
+            _probe_meta=sides.probe.meta,
+            _gallery_meta=sides.gallery.meta,
+            _probe_keys=sides.probe.keys,
+            _gallery_keys=sides.gallery.keys,
+        )
 
     @classmethod
     def from_embeddings(
@@ -403,11 +407,11 @@ class Scores:
                [0.1 , 0.  , 1.35],
                [1.41, 1.35, 0.  ]])
         """
-        given = given_sides((labels, gallery_labels), (probe_meta, gallery_meta))
         return cls._from_embeddings(
             probe,
             gallery,
-            given,
+            (labels, gallery_labels),
+            (probe_meta, gallery_meta),
             names=names,
             exclude=exclude,
             nan=nan,
@@ -426,7 +430,8 @@ class Scores:
         cls,
         probe: Any,
         gallery: Any,
-        given: tuple[GivenSide, GivenSide],
+        labels: tuple[Any, Any],
+        metas: tuple[Any, Any],
         *,
         names: Any,
         exclude: Sequence[str] = (),
@@ -435,16 +440,23 @@ class Scores:
         mask: Any = None,
         distractor_ids: Sequence[int | str] | None = None,
         shared: bool | None = None,
-        **comparison: Any,
+        **options: Any,
     ) -> Scores:
-        """Compare embeddings; `comparison` are further arguments of :func:`compared_embeddings`."""
-        values, given, attributes = compared_embeddings(probe, gallery, given, names, **comparison)
+        """Compare embeddings; `options` are further arguments of :func:`compare_embeddings`."""
+        compared = compare_embeddings(
+            probe, gallery, labels, metas, names=names, mask=mask, **options
+        )
         scores = cls.__new__(cls)
-        kind = attributes["kind"]
-        words = {"kind": kind, "nan": nan, "name": name}
-        scores._take(values, given, names, mask, distractor_ids, shared, **words)
-        remarks = tuple(dict.fromkeys([*attributes["remarks"], *scores.remarks]))
-        scores = scores._with(**attributes | {"remarks": remarks})
+        matrix = as_values(compared.values)
+        scores._set(**checked_words(compared.kind, nan, name), **memory_attributes())
+        distractors = as_ids(distractor_ids)
+        scores._take(matrix, (compared.probe, compared.gallery), names, mask, distractors, shared)
+        scores._set(
+            origin=compared.origin,
+            metric=compared.metric,
+            remarks=tuple(dict.fromkeys([*compared.remarks, *scores.remarks])),
+            _columns_left_out=compared.left_out,
+        )
         # Last, since `exclude` may name a column that averaging leaves out.
         scores._set(exclude=as_exclusions(scores, exclude))
         return scores
@@ -522,23 +534,22 @@ class Scores:
         if pair_templates is None and isinstance(meta, Mapping):
             named = [meta[name] for name in ("template", "name") if name in meta]
             pair_templates = next(iter(named), None)
-        order = GivenSide(keys_of(scores))
-        listed = PairList.from_arrays(
-            scores,
-            order.bring(genuine, "`genuine`"),
-            subjects=order.bring(subjects, "`subjects`"),
-            pair_folds=order.bring(pair_folds, "`pair_folds`"),
-            pair_templates=order.bring(pair_templates, "`pair_templates`"),
-            meta=order.bring_each(meta, "`meta`"),
-        )
+        keys = keys_of(scores)
+        inputs = {"genuine": genuine, "subjects": subjects, "pair_folds": pair_folds}
+        brought = each_in_order(inputs | {"pair_templates": pair_templates}, keys)
+        columns = InOrder(meta, brought.keys)
+        if isinstance(meta, Mapping):
+            may_be_plain = not keys.stated
+            columns = each_in_order(meta, brought.keys, "`meta`[{!r}]", may_be_plain=may_be_plain)
+        listed = PairList.from_arrays(scores, **brought.values, meta=columns.values)
         require_choice("kind", kind, KINDS)
         ids = as_ids(distractor_ids)
         places_of_pairs = partial(places_in_words, "pair")
         no_person = ids_of_no_person(ids)
         listed, is_attempt, notes = listed.attempts(rules, kind, places_of_pairs, no_person)
-        remarks = [*order.remarks, *notes]
+        remarks = [*dict.fromkeys([*brought.remarks, *columns.remarks]), *notes]
         trials = cls._of_pairs(listed, kind=kind, nan=nan, name=name, remarks=remarks)
-        keys = order.keys if is_attempt is None else order.keys.take(is_attempt)
+        keys = columns.keys if is_attempt is None else columns.keys.take(is_attempt)
         return marking(trials._with(pair_keys=keys), ids)
 
     @classmethod
@@ -635,9 +646,19 @@ class Scores:
         """
         searches = cls.__new__(cls)
         searches._set(**checked_words(kind, "raise", name), **memory_attributes())
-        given = given_sides((labels, gallery_labels), (probe_meta, gallery_meta))
-        queries = (leave_out_query, query_positions, first_index, shared)
-        searches._set(**searched_lists(indices, distances, kind, given, *queries))
+        lists, sides, remarks = searched_lists(
+            indices,
+            (labels, gallery_labels),
+            (probe_meta, gallery_meta),
+            distances=distances,
+            kind=kind,
+            leave_out_query=leave_out_query,
+            query_positions=query_positions,
+            first_index=first_index,
+            shared=shared,
+        )
+        searches._set_sides(sides)
+        searches._set(_source=lists, remarks=remarks)
         return marking(searches, as_ids(distractor_ids))
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
@@ -1234,6 +1255,19 @@ class Scores:
 
 
 # ---------------------------------------------------------------------------------- parts of scores
+
+
+def memory_attributes() -> dict[str, Any]:
+    limit = OPTIONS["memory_limit"]
+    return {"_memory_limit": limit or MEMORY_LIMIT, "_limited": limit is not None}
+
+
+def checked_words(kind: Kind, nan: NanPolicy, name: Any) -> dict[str, Any]:
+    require_choice("kind", kind, KINDS)
+    require_choice("nan", nan, NAN_POLICIES)
+    if name is not None and not isinstance(name, os.PathLike):
+        require_text("name", name)
+    return {"kind": kind, "nan": nan, "name": short_name(str(name)) if name else None}
 
 
 def chosen_sides(

@@ -24,6 +24,8 @@ import numpy as np
 
 from bioeval.base.errors import DataError, Message
 from bioeval.base.kinds import LARGER_IS_CLOSER
+from bioeval.scores.attempts import columns_of_probes, compared_cells
+from bioeval.scores.cells import read_block
 from bioeval.scores.distances import as_distances
 from bioeval.scores.labels import plain
 
@@ -179,6 +181,53 @@ class Scored:
         """Return some of the rows, evenly spread; of stored scores, of the first chunks."""
         most = min(self.most_probes, max(LEAST_ROWS, _CELLS // max(1, self.shape[1])))
         return evenly_spaced(rows[: self.first_rows], most)
+
+
+def scored_of(scores: Any) -> Scored:
+    """Return scores of any layout as the test of :mod:`bioeval.scores.same` reads them."""
+    if scores.layout == "pairs":
+        return Scored.of_pairs(scores.pairs, scores.kind, scores.codes)
+    if scores.layout == "top-k":
+        partner = columns_of_probes(scores)
+        return Scored.of_lists(scores.lists, scores.kind, scores.codes, partner)
+    cells, codes = scores.cells, scores.codes
+
+    def read(rows: np.ndarray, columns: np.ndarray | None, without: bool) -> np.ndarray:
+        part = scores.select(probes=rows, gallery=columns)
+        sampled = part.cells
+        # For some rows of embeddings, no matrix is made.
+        source = sampled.base if sampled.embeddings is None else sampled.embeddings
+        raw = read_block(source, sampled.rows, 0, len(rows), sampled.columns)
+        values = -as_distances(raw, scores.kind).astype(np.float64)
+        if without:
+            values[~compared_cells(part, 0, len(rows))] = np.nan
+        return values
+
+    most = min(MOST, max(ENOUGH, scores.shape[0] // ONE_OF))
+    if cells.streams:  # each row is computed
+        most = min(most, max(LEAST_ROWS, scores.shape[0] // ONE_OF // 2))
+    row_chunk = None
+    if cells.is_stored and cells.row_chunk > 1:  # a container reads whole chunks of rows
+        row_chunk = max(cells.row_chunk, most)
+    vectors = None  # of scores from elsewhere
+    if cells.embeddings is not None:
+        probe, gallery = cells.embeddings.embeddings
+        vectors = (
+            probe if cells.rows is None else probe[cells.rows],
+            gallery if cells.columns is None else gallery[cells.columns],
+        )
+    probe_people, gallery_people = people_of(codes)
+    return Scored(
+        probe_people=probe_people,
+        gallery_people=gallery_people,
+        partner=columns_of_probes(scores),
+        read=read,
+        is_similarity=scores.kind in LARGER_IS_CLOSER,
+        most_probes=most,
+        first_rows=row_chunk,
+        is_order=scores.kind == "order",
+        vectors=vectors,
+    )
 
 
 def evenly_spaced(values: np.ndarray, limit: int) -> np.ndarray:

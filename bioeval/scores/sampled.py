@@ -17,12 +17,11 @@ from bioeval.base.errors import DataError, Message
 from bioeval.base.kinds import LARGER_IS_CLOSER
 from bioeval.scores.attempts import left_out_rows
 from bioeval.scores.blocks import is_few
-from bioeval.scores.build import scored_of
 from bioeval.scores.cells import Cells
 from bioeval.scores.matrix import Scores
 from bioeval.scores.people import knows_people, mate_cells
 from bioeval.scores.rows import give_back, mapped_pages, read_rows
-from bioeval.scores.same import Copies, evenly_spaced, judged_copies
+from bioeval.scores.same import Copies, evenly_spaced, judged_copies, scored_of
 
 _PROBES = 256  # the most probes of a sample
 _MATES = 256  # the most columns of their mates
@@ -252,8 +251,10 @@ def find_copies(scores: Any) -> Copies | None:
 
     None if the scores cannot tell. Comparisons that are left out do not count.
     """
-    is_judged = scores._labelled and not scores.claims and not scores._own_entries_are_stated
-    if scores.layout == "pairs":
+    is_judged = scores._labelled and not scores.claims
+    if scores.layout == "top-k":
+        is_judged = is_judged and not scores.lists.own_entries_are_stated
+    elif scores.layout == "pairs":
         is_judged = scores.pairs.templates is not None and scores.pairs.people is not None
     return judged_copies(scored_of(scores)) if is_judged else None
 

@@ -7,14 +7,14 @@ and K = 3:
                [1, 3, -1]]     only two entries were found for query 1
 
 A list determines its first K ranks; entries below have no scores, and measures that need their
-scores are refused. :class:`TopKLists` holds the lists. Before, :meth:`Scores.from_top_k` calls
-:func:`numbered_from_zero`, since some programs count entries from 1; after, :func:`own_entries`,
-which tells for each query what entry is the query itself, and is to be left out of its list.
+scores are refused. :func:`searched_lists` makes a :class:`TopKLists` and both its sides, for
+:meth:`Scores.from_top_k`: :func:`numbered_from_zero` tells whether a program counts entries from 1,
+and :func:`own_entries` what entry each query is itself, which is left out of its list.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,11 +27,16 @@ from bioeval.base.arguments import (
     require_integer,
 )
 from bioeval.base.digests import digest_of_values
-from bioeval.base.errors import DataError, ProtocolError, counted
+from bioeval.base.errors import DataError, Message, ProtocolError, counted
 from bioeval.base.kinds import LARGER_IS_CLOSER, VALUED, Kind
 from bioeval.scores.arrays import as_array
 from bioeval.scores.codes import Codes
-from bioeval.scores.labels import NO_PERSON, are_of_no_person, read_only
+from bioeval.scores.joining import each_in_order, in_order
+from bioeval.scores.keys import Keys, keys_of
+from bioeval.scores.labels import NO_PERSON, are_of_no_person, as_subjects, read_only
+from bioeval.scores.metadata import as_meta
+from bioeval.scores.same import Scored, confirm_names
+from bioeval.scores.sides import ARGUMENTS, Sides, identified, side_in_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +47,8 @@ class TopKLists:
     #: (q, k): the scores of the entries, without meaning where the index is -1; None if not given.
     distances: np.ndarray | None
     gallery_size: int  # the number of gallery entries, listed or not
+    #: Whether the user says which entry of the gallery each query is, or that it is none.
+    own_entries_are_stated: bool = False
 
     layout = "top-k"
 
@@ -51,7 +58,7 @@ class TopKLists:
             read_only(self.distances)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.indices, self.distances, self.gallery_size)
+        return type(self), tuple(getattr(self, x.name) for x in fields(self))
 
     @classmethod
     def from_arrays(cls, indices: Any, distances: Any, gallery_size: int, kind: Kind) -> TopKLists:
@@ -125,7 +132,7 @@ class TopKLists:
 
     def select(self, rows: np.ndarray, gallery: None = None) -> TopKLists:
         distances = None if self.distances is None else self.distances[rows]
-        return TopKLists(self.indices[rows], distances, self.gallery_size)
+        return replace(self, indices=self.indices[rows], distances=distances)
 
     def leave_out(self, entry: np.ndarray) -> TopKLists:
         """Return lists without the query itself, whose `entry` (q,) is -1 if it has none."""
@@ -138,7 +145,7 @@ class TopKLists:
         distances = self.distances
         if distances is not None:
             distances = np.take_along_axis(distances, order, axis=1)[:, :depth]
-        return TopKLists(indices[:, :depth], distances, self.gallery_size)
+        return replace(self, indices=indices[:, :depth], distances=distances)
 
     def refuse_matrix(self) -> NoReturn:
         """Raise :class:`ProtocolError`, since entries outside of the lists have no scores."""
@@ -173,6 +180,98 @@ class TopKLists:
                 f"{word} along the list, the first is query {row}; a list has its nearest entry "
                 f'first (or these are of `kind="{other_kind}"`)'
             )
+
+
+def searched_lists(
+    indices: Any,
+    labels: tuple[Any, Any],
+    metas: tuple[Any, Any],
+    *,
+    distances: Any,
+    kind: Kind,
+    leave_out_query: bool | None,
+    query_positions: Any,
+    first_index: int | None,
+    shared: bool | None,
+) -> tuple[TopKLists, Sides, tuple[Message, ...]]:
+    """Return the lists, with their queries and gallery entries; arguments of `from_top_k`."""
+    query_labels, gallery_labels = labels
+    query_meta, gallery_meta = metas
+
+    # Without labels of the gallery, its entries are the queries. If lists are in another order than
+    # their labels, numbers tell which entry each query is.
+    entry_by_number = None
+    if gallery_labels is None:
+        gallery_labels = query_labels
+        if gallery_meta is None:
+            gallery_meta = query_meta
+        if leave_out_query is None:
+            leave_out_query = True
+        if query_positions is None and require_flag("leave_out_query", leave_out_query):
+            entry_by_number = _entries_by_number(query_labels, indices)
+
+    # Labels, metadata, distances and positions in the order of the lists.
+    entries = side_in_order(gallery_labels, gallery_meta, Keys(), "auto", ARGUMENTS[1])
+    queries = side_in_order(query_labels, query_meta, keys_of(indices), "auto")
+    enrolled = as_subjects(entries.labels, "`gallery_labels`")
+    if not len(enrolled):
+        raise DataError("the gallery is empty: `gallery_labels` has no entries")
+    inputs = {"distances": distances, "query_positions": query_positions}
+    brought = each_in_order(inputs, queries.keys, may_be_plain=True)
+    searched = as_subjects(queries.labels, "`labels`")
+    subjects = searched, enrolled
+    indices = numbered_from_zero(indices, "indices", first_index, subjects)
+    positions = numbered_from_zero(
+        brought.values["query_positions"], "`query_positions`", first_index, subjects
+    )
+    if positions is None:
+        positions = entry_by_number
+    lists = TopKLists.from_arrays(indices, brought.values["distances"], len(enrolled), kind)
+    if len(searched) != len(lists.indices):
+        raise DataError(
+            f"`labels` has {counted(len(searched), 'labels')} for "
+            f"{counted(len(lists.indices), 'lists')}; expected one per query"
+        )
+    checked_metas = (
+        as_meta(queries.meta, len(searched), "probe_meta"),
+        as_meta(entries.meta, len(enrolled), "gallery_meta"),
+    )
+    codes = Codes(searched, enrolled, of_any_type=NO_PERSON)
+    sides = Sides.unrelated(subjects, codes, checked_metas, (brought.keys, entries.keys))
+    sides = identified(sides, "auto")
+
+    # The entry that each query is itself: as it is stated, or by equal names if scores confirm it.
+    is_stated = positions is not None or leave_out_query is not None
+    names, probe_ids = sides.probe.keys.names, sides.probe.ids
+    entry_by_name = None
+    if names is not None and sides.gallery.keys.names is not None:
+        entry_by_name = np.where(probe_ids < len(enrolled), probe_ids, -1)
+        if not is_stated and (entry_by_name >= 0).any():
+            scored = Scored.of_lists(lists, kind, codes)
+            are_shared, _ = confirm_names(scored, entry_by_name, names, shared=shared)
+            if not are_shared:
+                entry_by_name = np.full(len(searched), -1)
+    entry = own_entries(lists, codes, leave_out_query, positions, entry_by_name)
+    if entry is not None:
+        sides = sides.separate()
+        sides = sides.with_probe_ids(np.where(entry >= 0, entry, sides.probe.ids))
+        lists = lists.leave_out(entry)
+    if is_stated:
+        lists = replace(lists, own_entries_are_stated=True)
+    remarks = dict.fromkeys([*queries.remarks, *brought.remarks, *entries.remarks])
+    return lists, sides, tuple(remarks)
+
+
+def _entries_by_number(labels: Any, indices: Any) -> np.ndarray | None:
+    """Return the place in `labels` of each list by its number; None if both are in one order."""
+    numbers, keys = keys_of(labels).numbers, keys_of(indices)
+    if numbers is None or keys.numbers is None:
+        return None
+    import pandas as pd
+
+    place = pd.Series(np.arange(len(labels)), index=numbers)
+    entry = in_order(place, keys, "`labels`", templates="the lists").values.to_numpy()
+    return None if np.array_equal(entry, place) else entry
 
 
 def own_entries(

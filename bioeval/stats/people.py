@@ -183,7 +183,9 @@ def people_counts(
     row_of_threshold[~np.isnan(distances)] = index.reshape(-1)
     (counted,) = reduce(scores, CountPeople(increasing, fused))
     # (t + 1, people): the last row has all genuine attempts.
-    accepted = by_subject(*counted.genuine, increasing, counted.people).cumsum(axis=0)
+    accepted = by_subject(
+        counted.genuine.distance, counted.genuine.person, increasing, counted.people
+    ).cumsum(axis=0)
     return PeopleCounts(
         counted.names,
         counted.no_person,

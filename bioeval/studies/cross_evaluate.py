@@ -87,10 +87,11 @@ from bioeval.scores.blocks import is_few
 from bioeval.scores.distances import FusionRule, Templates
 from bioeval.scores.embeddings import Metric, kind_of_metric
 from bioeval.scores.features import FeatureSide, as_embeddings, require_features, titles_of
+from bioeval.scores.joining import each_in_order, in_order
+from bioeval.scores.keys import keys_of
 from bioeval.scores.matrix import Scores, require_subjects
 from bioeval.scores.people import ComparedPeople, knows_people
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.sides import GivenSide, keys_of
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.aggregate import REPEATED_INTERVALS, RepeatedInterval, attrs_of_interval
 from bioeval.stats.options import IntervalMethod, required_interval
@@ -886,8 +887,14 @@ class TrainedSystem(FoldedSystem):
                 "estimator is given with Scores of a finished system; give the features of "
                 "the samples, shape (n, f)"
             )
-        order = GivenSide(keys_of(features), templates="the features")
-        y, meta = order.bring(y, "`y`"), order.bring_each(meta, "meta")
+        keys = keys_of(features)
+        brought = in_order(y, keys, "`y`", templates="the features")
+        y, remarks = brought.values, [*brought.remarks]
+        if isinstance(meta, Mapping):
+            options = {"templates": "the features", "may_be_plain": not keys.stated}
+            brought = each_in_order(meta, brought.keys, "meta[{!r}]", **options)
+            meta = brought.values
+            remarks += brought.remarks
         self.features = as_embeddings(features, "data")
         if y is None:
             raise DataError("y is missing: the subject of each sample, to fit and to divide by")
@@ -909,11 +916,13 @@ class TrainedSystem(FoldedSystem):
         self._origin = ""  # of the embeddings of the last fold
         splitter_in_order = splitter
         if isinstance(splitter, partition.PredefinedFolds):
-            folds = order.bring(splitter.fold_of_sample, "`fold_of_sample`")
-            splitter_in_order = partition.PredefinedFolds(folds)
+            noun = "`fold_of_sample`"
+            folds = in_order(splitter.fold_of_sample, brought.keys, noun, templates="the features")
+            splitter_in_order = partition.PredefinedFolds(folds.values)
+            remarks += folds.remarks
         options = {"meta": meta, "given": splitter}
         self.plan = SplitPlan(splitter_in_order, samples, self.subjects, **options)
-        self._remarks = tuple(order.remarks)
+        self._remarks = tuple(dict.fromkeys(remarks))
         self.sides = Samples(self.labels.codes)
 
     def parts(self, split: Split) -> tuple[Scores | None, Scores | None]:

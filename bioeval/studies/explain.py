@@ -35,13 +35,13 @@ from bioeval.protocol.loading import for_layout
 from bioeval.protocol.tasks import OpenSet, Ties
 from bioeval.results.attributes import about_attrs
 from bioeval.scores.attempts import excluded
+from bioeval.scores.keys import in_words
 from bioeval.scores.labels import plain
 from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.people import are_enrolled, knows_people
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.rows import among_distances, read_rows
-from bioeval.scores.sides import in_words
 from bioeval.showing.header import data_fact, rule_in_words, scores_in_words, sides_in_words
 from bioeval.showing.numbers import written
 from bioeval.showing.printing import Shown

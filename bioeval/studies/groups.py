@@ -45,6 +45,7 @@ from bioeval.results.dataset import dataset, threshold_with_next
 from bioeval.results.support import RuleOf
 from bioeval.results.variables import VERIFICATION, Variable, entries
 from bioeval.scores.codes import Codes, spellings
+from bioeval.scores.joining import InOrder, in_order
 from bioeval.scores.labels import no_value, one_dimensional, plain
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.metadata import require_kept
@@ -52,7 +53,6 @@ from bioeval.scores.people import has_quick_limits, mates_among, require_people
 from bioeval.scores.provenance import Provenance, look_alike
 from bioeval.scores.rows import threads_for
 from bioeval.scores.sampled import is_symmetric
-from bioeval.scores.sides import InOrder, in_order
 from bioeval.showing.messages import warns_of_doubts
 from bioeval.stats.jackknife import limits_of_sum
 from bioeval.stats.options import IntervalMethod, interval_of, trials_of

@@ -24,8 +24,9 @@ from bioeval.counting.reduce import OfEachBlock, reduce
 from bioeval.counting.thresholds import check_targets, to_user
 from bioeval.counting.verification import CollectAttempts
 from bioeval.scores.embeddings import Metric, kind_of_metric
+from bioeval.scores.joining import in_order
+from bioeval.scores.keys import keys_of
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.sides import in_order, keys_of
 from bioeval.tasks.identification import closed_set
 from bioeval.tasks.verification_task import verification
 

@@ -26,11 +26,12 @@ from bioeval import partition
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
 from bioeval.partition.any_splitter import name_of, seeded, split_samples
 from bioeval.partition.base import Division
+from bioeval.scores.joining import in_order
+from bioeval.scores.keys import Keys, as_names
 from bioeval.scores.labels import concatenated
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import places_in_order
 from bioeval.scores.people import knows_people, require_people
-from bioeval.scores.sides import Keys, as_names, in_order
 
 # An identity without a probe may be all distractors, if it has this many times the median number of
 # gallery templates.

@@ -36,7 +36,6 @@ from bioeval.base.arguments import require_choice
 from bioeval.base.errors import DataError, Message, backquoted
 from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, METRICS, NAN_POLICIES, VALUED, Kind
 from bioeval.base.options import OPTIONS, require_memory
-from bioeval.scores.build import as_ids, given_sides
 from bioeval.scores.codes import Codes
 from bioeval.scores.embeddings import EmbeddingSource, describe_metric
 from bioeval.scores.features import (
@@ -77,10 +76,12 @@ from bioeval.scores.formats.tables import (
     side_and_column,
     wrong_shape,
 )
+from bioeval.scores.keys import Keys, as_names, refuse_other_orders
 from bioeval.scores.labels import (
     CAMERA_COLUMNS,
     IDS_OF_NO_PERSON,
     LEAST_INEXACT,
+    as_ids,
     as_objects,
     as_subjects,
     ids_of_no_person,
@@ -90,7 +91,7 @@ from bioeval.scores.metadata import NAME_COLUMNS, as_meta
 from bioeval.scores.pairs import ListRules, PairList, classes_of_subjects, places_in_words
 from bioeval.scores.people import marking
 from bioeval.scores.rows import rows_within
-from bioeval.scores.sides import GivenSide, Keys, as_names, refuse_other_orders
+from bioeval.scores.sides import side_in_order
 
 #: The remark on scores whose kind is stated by neither the file nor an argument.
 KIND_ASSUMED = (
@@ -776,7 +777,8 @@ def _embeddings(file: ArrayFile, as_read: bool) -> Scores:
     return Scores._from_embeddings(
         features[0],
         gallery_features,
-        given_sides((labels, gallery_labels), metadata),
+        (labels, gallery_labels),
+        metadata,
         names=arguments.names,
         metric=metric,
         nan=file.nan,
@@ -798,8 +800,7 @@ def _embeddings_of_trials(
     Errors of the embeddings begin with their `source`.
     """
     arguments = file.arguments
-    side = GivenSide(Keys(), labels, meta)
-    side.join(arguments.names)
+    side = side_in_order(labels, meta, Keys(), arguments.names)
     row_count = len(embeddings)
     subjects = as_subjects(side.labels, "labels", row_count)
     columns: Any = as_meta(side.meta, row_count, "probe_meta")

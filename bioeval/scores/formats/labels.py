@@ -44,9 +44,7 @@ from bioeval.scores.formats.tables import (
     text_array,
 )
 from bioeval.scores.image_names import looks_like, parse_names
-from bioeval.scores.labels import as_objects
-from bioeval.scores.metadata import IMAGE_COLUMNS, LABEL_COLUMNS, NUMBER_COLUMNS
-from bioeval.scores.sides import (
+from bioeval.scores.keys import (
     Keys,
     NamedColumn,
     as_keys,
@@ -55,6 +53,8 @@ from bioeval.scores.sides import (
     names_in_columns,
     numbering_in_other_order,
 )
+from bioeval.scores.labels import as_objects
+from bioeval.scores.metadata import IMAGE_COLUMNS, LABEL_COLUMNS, NUMBER_COLUMNS
 
 #: How the files beside ``x.npy`` end.
 SIBLINGS = ("labels.csv", "probe.csv", "gallery.csv")

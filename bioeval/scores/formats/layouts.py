@@ -52,8 +52,8 @@ from bioeval.scores.formats.tables import (
     side_and_column,
     truth_word,
 )
+from bioeval.scores.keys import as_names, first_twice, places, united
 from bioeval.scores.matrix import Scores
-from bioeval.scores.sides import as_names, first_twice, places, united
 
 if TYPE_CHECKING:
     import pandas as pd

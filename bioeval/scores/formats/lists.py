@@ -71,6 +71,7 @@ from bioeval.scores.formats.tables import (
     wrong_shape,
 )
 from bioeval.scores.image_names import subject_pattern
+from bioeval.scores.keys import as_keys, counts_rows, keys_of, united
 from bioeval.scores.labels import (
     are_of_no_person,
     as_objects,
@@ -82,7 +83,6 @@ from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import LABEL_COLUMNS, natural_places
 from bioeval.scores.pairs import MOSTLY, ListRules, PairList, places_in_words
-from bioeval.scores.sides import as_keys, counts_rows, keys_of, united
 
 # Names whose subjects are shown.
 _EXAMPLES = 3

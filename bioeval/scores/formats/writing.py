@@ -26,6 +26,7 @@ from bioeval.base.files import as_cell, replacing, text_to_write
 from bioeval.scores.attempts import compared_cells
 from bioeval.scores.formats.arrays import RESERVED, SCHEMA
 from bioeval.scores.formats.tables import optional
+from bioeval.scores.keys import declared_names
 from bioeval.scores.labels import (
     IDS_OF_NO_PERSON,
     NO_PERSON,
@@ -35,7 +36,6 @@ from bioeval.scores.labels import (
 )
 from bioeval.scores.masks import Mask
 from bioeval.scores.matrix import Scores, require_all_scores
-from bioeval.scores.sides import declared_names
 
 # Bytes of an array that are written together.
 _BLOCK_BYTES = 1 << 25
