@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import bioeval as be
 from bioeval.base.options import require_bytes
 from bioeval.base.random import Stream, seed_sequence
+from bioeval.scores.matrix import MemoryLimit
 
 
 def streaming(*args: Any, limit: int | str = 1, **options: Any) -> be.Scores:
@@ -18,12 +20,14 @@ def streaming(*args: Any, limit: int | str = 1, **options: Any) -> be.Scores:
     The limit does not hold for what is counted, so that it may be as small as a byte.
     """
     with be.set_options(memory_limit=limit):
-        return be.Scores.from_embeddings(*args, **options)._with(_limited=False)
+        scores = be.Scores.from_embeddings(*args, **options)
+    return scores._with(memory=replace(scores.memory, is_stated=False))
 
 
 def limited(scores: be.Scores, limit: int | str) -> be.Scores:
     """The same scores as if they were made under a memory limit."""
-    return scores._with(_memory_limit=require_bytes("memory_limit", limit), _limited=True)
+    memory = MemoryLimit(require_bytes("memory_limit", limit), is_stated=True)
+    return scores._with(memory=memory)
 
 
 def few_replicates(method: str, number: int, seed: int = 3) -> be.stats.IntervalMethod:

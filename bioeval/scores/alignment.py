@@ -376,7 +376,7 @@ def numbered_as(reference: Scores, scores: Scores) -> Scores:
     systems, as in a jackknife.
     """
     is_list = scores.layout in ("pairs", "top-k")
-    return scores if is_list else scores._with(_codes=reference.codes)
+    return scores if is_list else scores.with_codes(reference.codes)
 
 
 def differences(systems: Mapping[str, Scores]) -> dict[str, str]:
@@ -409,7 +409,7 @@ def scale_of(scores: Scores) -> dict[str, str | None]:
         "kind": scores.kind,
         "metric": scores.metric or None,  # of embeddings
         # What is accepted or rejected; None for pairs, which a program may fuse.
-        "attempts": scores.claims_title or (None if scores.layout == "pairs" else "comparisons"),
+        "attempts": scores.claims.title or (None if scores.layout == "pairs" else "comparisons"),
         "origin": "distances of embeddings" if scores.metric else origin,
     }
 

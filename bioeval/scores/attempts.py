@@ -52,7 +52,7 @@ def as_exclusions(scores: Scores, exclude: Sequence[str]) -> tuple[str, ...]:
         sides = (scores.probe_meta, scores.gallery_meta)
         require_kept(scores, exclusion.column, "exclude", *sides)
         exclusion.require(*sides)
-    if texts and not scores._labelled:
+    if texts and not scores.are_labelled:
         raise DataError("exclude needs labels; a mask does not identify subjects")
     return tuple(dict.fromkeys(texts))
 
@@ -60,7 +60,7 @@ def as_exclusions(scores: Scores, exclude: Sequence[str]) -> tuple[str, ...]:
 def leaving_out(scores: Scores, codes: Codes, exclusions: Sequence[Exclusion]) -> Scores:
     """Return a view with other codes of subjects, and with further exclusions."""
     texts = (exclusion.text for exclusion in exclusions)
-    view = scores._with(_codes=codes, exclude=(*scores.exclude, *texts))
+    view = scores.with_codes(codes, exclude=(*scores.exclude, *texts))
     view._set(exclusions=(*scores.exclusions, *exclusions))
     return view
 
@@ -137,7 +137,7 @@ def failed_cells(scores: Scores) -> Iterator[tuple[np.ndarray, np.ndarray, np.nd
             continue
         failed &= compared_cells(scores, low, high)
         row, column = np.nonzero(failed)
-        if scores._labelled:
+        if scores.are_labelled:
             genuine = scores.codes.probe[low + row] == scores.codes.gallery[column]
         else:
             genuine = scores.cells.read_mask(low, high)[row, column] == Mask.GENUINE

@@ -42,7 +42,7 @@ from bioeval.scores.distances import (
     with_failures,
 )
 from bioeval.scores.labels import no_value
-from bioeval.scores.matrix import Scores, require_all_scores, require_subjects
+from bioeval.scores.matrix import ClaimAttempts, Scores, require_all_scores, require_subjects
 from bioeval.scores.metadata import (
     days_of,
     known_column,
@@ -186,16 +186,18 @@ def claim_scores(
         reading=tried.reading,
         remarks=tuple(remarks),
         _excluded_before=tuple(left_out(scores)),
-        claims=in_words,
-        claims_title=title,
-        claims_name="claims" if attempts is None else "visits",
-        _claims_fusion=rule if templates == "multi" else "none",
-        visits_of=attempts or "",
-        tries=most_tries,
-        _incomplete=ids_of(distances.lacks_tries),
-        _too_few=ids_of(distances.lacks_templates),
-        _needed=order_of(rule),
-        _tries=tries,
+        claims=ClaimAttempts(
+            in_words,
+            title,
+            name="claims" if attempts is None else "visits",
+            fusion=rule if templates == "multi" else "none",
+            visits_of=attempts or "",
+            most_tries=most_tries,
+            incomplete=ids_of(distances.lacks_tries),
+            too_few=ids_of(distances.lacks_templates),
+            templates_needed=order_of(rule),
+            tries=tries,
+        ),
     )
 
 
@@ -236,8 +238,8 @@ def _matrix_of_claims(
         distractor_ids=tried.distractor_ids,
     )
     # A row is an attempt and no template, so that its identity is new.
-    probe_ids = claims.shape[1] + np.arange(claims.shape[0], dtype=np.int64)
-    return marking(claims._with(probe_ids=probe_ids), tried.distractor_ids, tried.junk_ids)
+    claims = claims._with(_sides=claims.sides.separate())
+    return marking(claims, tried.distractor_ids, tried.junk_ids)
 
 
 def _in_words(
@@ -275,7 +277,7 @@ def deciding_tries(
     None where attempts have no tries. `row` and `column` are the cells of claims with a score. A
     try is a row of the scores of which the claims were made; among equal tries the first decides.
     """
-    tries: Tries | None = claims._tries
+    tries: Tries | None = claims.claims.tries
     if tries is None:
         return None
     attempt = claims.probe_ids[row] - tries.first_id  # (claims,)
@@ -528,7 +530,7 @@ class Tries:
 
 def failures_of_tries(scores: Scores) -> tuple[int, int] | None:
     """Return the numbers of failed genuine and impostor comparisons of tries; None without."""
-    tries: Tries | None = scores._tries
+    tries: Tries | None = scores.claims.tries
     if tries is None:
         return None
     rows = np.flatnonzero(np.isin(tries.attempt, scores.probe_ids - tries.first_id))

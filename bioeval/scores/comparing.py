@@ -138,9 +138,11 @@ def compare_embeddings(
         sides = [*sides_in_order(distances, all_labels, all_metas, names, mask)]
     elif gallery is None:
         sides.append(side_in_order(None, metas[1], sides[0].keys, names, ARGUMENTS[1]))
+    probe_side, gallery_side = sides
     return Comparison(
         distances,
-        *sides,
+        probe_side,
+        gallery_side,
         kind=kind_of_metric(metric, kind),
         metric=source.metric if isinstance(source.metric, str) else "",
         origin=describe_metric(source.metric, embeddings[0]) + means_in_words,

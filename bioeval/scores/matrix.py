@@ -10,8 +10,8 @@ made by                       `_source`           `layout`
 
 A template has an identity, a number, by which no template is compared with itself, in a square
 matrix and in any selection. Scores do not change: methods that change something return a view, in
-which some attributes are others (``_with``). The arguments are checked in
-:mod:`bioeval.scores.build`.
+which some attributes are others (``_with``). Labels and metadata are brought into the order of the
+scores in :mod:`bioeval.scores.sides`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -60,7 +60,7 @@ from bioeval.scores.joining import (
     table_in_order,
 )
 from bioeval.scores.keys import Keys, as_names, index_of, keys_of
-from bioeval.scores.labels import as_ids, ids_of_no_person, one_dimensional, read_only
+from bioeval.scores.labels import as_ids, ids_of_no_person, one_dimensional
 from bioeval.scores.masks import as_mask
 from bioeval.scores.pairs import ListRules, PairList, places_in_words, require_classes
 from bioeval.scores.people import marking
@@ -77,14 +77,55 @@ if TYPE_CHECKING:
     from bioeval.scores.pairs import Kept
 
 
-# Arrays that are read-only in all scores, also in copies and after unpickling.
-_FIXED = ("probe_labels", "gallery_labels", "probe_ids", "gallery_ids")
-
 # What pairs keep of the scores whose cells they are.
-_KEPT_BY_PAIRS = (
-    *("origin", "metric", "reading", "distractor_ids", "junk_ids"),
-    *("claims", "claims_title", "claims_name", "_claims_fusion", "tries"),
-)
+_KEPT_BY_PAIRS = ("origin", "metric", "reading", "distractor_ids", "junk_ids")
+
+
+@dataclass(frozen=True, eq=False)
+class ClaimAttempts:
+    """What an attempt is where each score is of a claim (:func:`bioeval.claim_scores`).
+
+    The texts are empty if an attempt is a comparison of two templates.
+    """
+
+    in_words: str = ""
+    title: str = ""  # the same in a few words
+    name: str = ""  # the same in a word: visits, or claims
+    #: The rule by which the scores of the claimed templates became one, if there are several.
+    fusion: str = "none"
+    #: The metadata column whose values make tries an attempt; empty if an attempt is one probe.
+    visits_of: str = ""
+    most_tries: int = 1  # of an attempt
+    #: The identities of the row and the column, int64 (k, 2), of claims that lack tries, and of
+    #: claims that have fewer templates than their fusion needs.
+    incomplete: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
+    too_few: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64))
+    templates_needed: int = 1  # by the fusion
+    tries: Any = None  # the `Tries` of the attempts, if they have several
+
+    def of_cells(self) -> ClaimAttempts:
+        """Return the description of some claims alone, without those that are no attempts."""
+        return ClaimAttempts(
+            self.in_words, self.title, self.name, self.fusion, most_tries=self.most_tries
+        )
+
+
+@dataclass(frozen=True)
+class MemoryLimit:
+    """The bytes that a matrix of embeddings may take and, if they are stated, counting as well."""
+
+    size: int = MEMORY_LIMIT
+    is_stated: bool = False  # by the user
+    held: int = 0  # bytes of values that a file was read into, which the limit includes
+
+    @classmethod
+    def from_options(cls) -> MemoryLimit:
+        stated = OPTIONS["memory_limit"]
+        return cls(stated or MEMORY_LIMIT, stated is not None)
+
+    @property
+    def left(self) -> int:
+        return self.size - self.held
 
 
 class Scores:
@@ -204,61 +245,29 @@ class Scores:
     kind: Kind
     nan: NanPolicy
     name: str | None
-    probe_labels: np.ndarray
-    gallery_labels: np.ndarray
-    probe_ids: np.ndarray
-    gallery_ids: np.ndarray
-    _source: Any  # Cells, PairList or TopKLists
-    _codes: Codes
-    _mask_is_consistent: bool
-    _probe_meta: Mapping[str, np.ndarray] = {}
-    _gallery_meta: Mapping[str, np.ndarray] = {}
-    _probe_keys = Keys()
-    _gallery_keys = Keys()
-    #: The keys of pairs, from the index of their scores.
-    pair_keys = Keys()
-    _without_gallery_labels = False  # whether the probes' labels stand for the gallery's
-    origin = ""
-    metric = ""  # the metric of bioeval that compared embeddings, if any
-    is_derived = False  # whether the values come from other scores, by fusion or normalisation
-    _memory_limit = MEMORY_LIMIT
-    _limited = False  # whether the memory limit was stated, and so holds for counting, too
-    _held = 0  # bytes of values that a file was read into, which the limit includes
-    _labelled = True
+    _source: Cells | PairList | TopKLists
+    _sides: Sides | None = None  # of a matrix, and of top-K lists; a list of pairs has its own
+    pair_keys = Keys()  # of pairs: the keys in the index of their scores
     exclude: tuple[str, ...] = ()
-    #: The exclusions of the scores from which these scores were computed.
-    _excluded_before: tuple[str, ...] = ()
-    #: What an attempt of claim scores is, in words; empty if an attempt is a comparison.
-    claims = ""
-    #: The same in a few words, for a title.
-    claims_title = ""
-    #: The same in a word: visits, or claims.
-    claims_name = ""
-    #: The rule by which the scores of a claim's templates became its score, if there are several.
-    _claims_fusion = "none"
-    #: The metadata column whose values make tries an attempt; empty if an attempt is one probe.
-    visits_of = ""
-    #: The largest number of tries of an attempt.
-    tries = 1
-    #: The identities of the row and the column, int64 (k, 2), of claims that lack tries, and of
-    #: claims that have fewer templates than their fusion needs.
-    _incomplete = _too_few = np.zeros((0, 2), dtype=np.int64)
-    _needed = 1  # templates that the fusion of claims needs
-    #: The `Tries` of claims, if attempts have several.
-    _tries: Any = None
-    #: Remarks from reading the file or computing the scores, for every result.
-    remarks: tuple[Message, ...] = ()
-    #: Why columns are left out of the metadata, by their names.
-    _columns_left_out: Mapping[str, str] = {}
-    #: Whether the user says that no column names the templates.
-    _has_no_names = False
-    #: The first texts of columns of a list that are not read, by their titles; they may be names.
-    _unread_texts: Mapping[str, Sequence[str]] = {}
-    #: Phrases on how a file was read, for the description of the data.
-    reading: tuple[str, ...] = ()
     #: Labels of no person, as given, or by the names of images; None: the labels of `NO_PERSON`.
     distractor_ids: tuple[int | str, ...] | None = None
     junk_ids: tuple[int, ...] = ()
+    claims = ClaimAttempts()
+    memory = MemoryLimit()
+
+    # How the scores were made, for the descriptions and remarks of results.
+
+    origin = ""
+    metric = ""  # the metric of bioeval that compared embeddings, if any
+    is_derived = False  # whether the values come from other scores, by fusion or normalisation
+    reading: tuple[str, ...] = ()  # phrases on how a file was read
+    remarks: tuple[Message, ...] = ()  # on reading or computing the scores
+    _excluded_before: tuple[str, ...] = ()  # exclusions of the scores from which these were made
+    _without_gallery_labels = False  # whether the probes' labels stand for the gallery's
+    _columns_left_out: Mapping[str, str] = {}  # why columns of metadata are left out, by name
+    _has_no_names = False  # whether the user says that no column names the templates
+    #: The first texts of columns of a list that are not read, by their titles; they may be names.
+    _unread_texts: Mapping[str, Sequence[str]] = {}
 
     def __init__(
         self,
@@ -283,7 +292,7 @@ class Scores:
         if gallery_labels is None and gallery_meta is None and labels is not None:
             values = columns_in_order_of_rows(values, labels)
         matrix = as_values(values)
-        self._set(**checked_words(kind, nan, name), **memory_attributes())
+        self._set(**checked_words(kind, nan, name), memory=MemoryLimit.from_options())
         distractors = as_ids(distractor_ids)
         sides = sides_in_order(values, labels_of_both, metas, names, mask)
         self._take(matrix, sides, names, mask, distractors, shared)
@@ -301,11 +310,15 @@ class Scores:
         """Set the attributes of a matrix, and confirm the identities that equal names give."""
         no_person = ids_of_no_person(distractors)
         sides, mask, remarks = sides_of_matrix(*inputs, matrix.shape, mask, names, no_person)
-        self._set_sides(sides)
-        self._set(_source=Cells(matrix, mask), distractor_ids=distractors, remarks=remarks)
-        self._set(_has_no_names=names is None)
         probe, gallery = inputs
-        self._set(_without_gallery_labels=sides.are_labelled and gallery.labels is None)
+        self._set(
+            _source=Cells(matrix, mask),
+            _sides=sides,
+            distractor_ids=distractors,
+            remarks=remarks,
+            _has_no_names=names is None,
+            _without_gallery_labels=sides.are_labelled and gallery.labels is None,
+        )
         if shared is not None:
             require_flag("shared", shared)
         if sides.are_one_set:
@@ -320,22 +333,7 @@ class Scores:
         are_shared, notes = confirm_names(scored_of(self), partner, self.probe_names, shared=shared)
         self._set(remarks=(*remarks, *notes))
         if not are_shared:
-            self._set_sides(sides.separate().apart(no_person))
-
-    def _set_sides(self, sides: Sides) -> None:
-        self._set(
-            probe_labels=sides.probe.labels,
-            gallery_labels=sides.gallery.labels,
-            probe_ids=sides.probe.ids,
-            gallery_ids=sides.gallery.ids,
-            _codes=sides.codes,
-            _labelled=sides.are_labelled,
-            _mask_is_consistent=sides.mask_is_consistent,
-            _probe_meta=sides.probe.meta,
-            _gallery_meta=sides.gallery.meta,
-            _probe_keys=sides.probe.keys,
-            _gallery_keys=sides.gallery.keys,
-        )
+            self._set(_sides=sides.separate().apart(no_person))
 
     @classmethod
     def from_embeddings(
@@ -448,7 +446,7 @@ class Scores:
         )
         scores = cls.__new__(cls)
         matrix = as_values(compared.values)
-        scores._set(**checked_words(compared.kind, nan, name), **memory_attributes())
+        scores._set(**checked_words(compared.kind, nan, name), memory=MemoryLimit.from_options())
         distractors = as_ids(distractor_ids)
         scores._take(matrix, (compared.probe, compared.gallery), names, mask, distractors, shared)
         scores._set(
@@ -563,9 +561,9 @@ class Scores:
         remarks: Sequence[Message] = (),
     ) -> Scores:
         trials = cls.__new__(cls)
-        trials._set(**checked_words(kind, nan, name), **memory_attributes())
-        trials._set(_labelled=False, remarks=tuple(remarks))
-        return trials.with_pairs(pairs)
+        trials._set(**checked_words(kind, nan, name), memory=MemoryLimit.from_options())
+        trials._set(_source=pairs, remarks=tuple(remarks))
+        return trials
 
     @classmethod
     def from_top_k(
@@ -645,7 +643,7 @@ class Scores:
                [0]])
         """
         searches = cls.__new__(cls)
-        searches._set(**checked_words(kind, "raise", name), **memory_attributes())
+        searches._set(**checked_words(kind, "raise", name), memory=MemoryLimit.from_options())
         lists, sides, remarks = searched_lists(
             indices,
             (labels, gallery_labels),
@@ -657,8 +655,7 @@ class Scores:
             first_index=first_index,
             shared=shared,
         )
-        searches._set_sides(sides)
-        searches._set(_source=lists, remarks=remarks)
+        searches._set(_source=lists, _sides=sides, remarks=remarks)
         return marking(searches, as_ids(distractor_ids))
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
@@ -675,9 +672,6 @@ class Scores:
 
     def _set(self, **attributes: Any) -> None:
         """Set attributes of scores that are being made."""
-        for name in _FIXED:
-            if isinstance(attributes.get(name), np.ndarray):
-                read_only(attributes[name])
         self.__dict__.update(attributes)
 
     def _with(self, **attributes: Any) -> Scores:
@@ -691,14 +685,48 @@ class Scores:
 
     def with_pairs(self, pairs: PairList, **attributes: Any) -> Scores:
         """Return a view of other pairs."""
-        meta = {"_probe_meta": pairs.meta_of(1), "_gallery_meta": pairs.meta_of(0)}
-        return self._with(_source=pairs, **meta, **attributes)
+        return self._with(_source=pairs, **attributes)
+
+    def with_codes(self, codes: Codes, **attributes: Any) -> Scores:
+        """Return a view of a matrix or of lists with other codes of the subjects."""
+        return self._with(_sides=replace(self.sides, codes=codes), **attributes)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._set(**state)
-        for columns in (self._probe_meta, self._gallery_meta):
-            for column in columns.values():
-                read_only(column)
+
+    # -- both sides
+
+    @property
+    def sides(self) -> Sides:
+        """The templates of both sides of a matrix, or of top-K lists."""
+        if self._sides is None:
+            raise AttributeError("a list of pairs has no labels and identities of two sides")
+        return self._sides
+
+    @property
+    def are_labelled(self) -> bool:
+        """Whether labels say which comparisons are genuine, and no mask and no list of pairs."""
+        return self._sides is not None and self._sides.are_labelled
+
+    @property
+    def probe_labels(self) -> np.ndarray:
+        """The subject of each probe, read-only."""
+        return self.sides.probe.labels
+
+    @property
+    def gallery_labels(self) -> np.ndarray:
+        """The subject of each gallery template, read-only."""
+        return self.sides.gallery.labels
+
+    @property
+    def probe_ids(self) -> np.ndarray:
+        """The identity of each probe, int64, read-only."""
+        return self.sides.probe.ids
+
+    @property
+    def gallery_ids(self) -> np.ndarray:
+        """The identity of each gallery template, int64, read-only."""
+        return self.sides.gallery.ids
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -720,17 +748,21 @@ class Scores:
     @property
     def mask(self) -> np.ndarray | None:
         """The mask as an array, or None."""
-        return self._source.read_mask(0, self.shape[0]) if self.has_mask else None
+        return self.cells.read_mask(0, self.shape[0]) if self.has_mask else None
 
     @property
     def probe_meta(self) -> Mapping[str, np.ndarray]:
         """The metadata of the probes, a column by its name; read-only."""
-        return MappingProxyType(self._probe_meta)
+        return MappingProxyType(
+            self.pairs.meta_of(1) if self._sides is None else self._sides.probe.meta
+        )
 
     @property
     def gallery_meta(self) -> Mapping[str, np.ndarray]:
         """The metadata of the gallery, a column by its name; read-only."""
-        return MappingProxyType(self._gallery_meta)
+        return MappingProxyType(
+            self.pairs.meta_of(0) if self._sides is None else self._sides.gallery.meta
+        )
 
     @property
     def probe_names(self) -> pd.Index | None:
@@ -745,8 +777,8 @@ class Scores:
     def keys(self, side: int) -> Keys:
         """Return the keys of the probes (0) or of the gallery templates (1); see `probe_names`."""
         side = require_integer("side", side, low=0, high=1)
-        if self.layout != "pairs":
-            return (self._probe_keys, self._gallery_keys)[side]
+        if self._sides is not None:
+            return (self._sides.probe, self._sides.gallery)[side].keys
         templates = self.pairs.templates
         if templates is None:
             return Keys(numbers=self.pair_keys.numbers)
@@ -779,7 +811,7 @@ class Scores:
         """Why an array without `gallery_labels` seems not to be of all against all, as a code."""
         if not self._without_gallery_labels:
             return ""
-        values = self._source.source
+        values = self.cells.source
         is_read = isinstance(values, np.ndarray) or is_stored(values)
         if not is_read or values.shape[0] != values.shape[1]:
             return ""
@@ -788,8 +820,8 @@ class Scores:
     @cached_property
     def codes(self) -> Codes:
         """The subjects of both sides as codes; the second of a pair is the probe's."""
-        if self.layout != "pairs":
-            return self._codes
+        if self._sides is not None:
+            return self._sides.codes
         codes = self.pairs.codes
         # A list does not tell templates of no person apart. Those of a side with one label have one
         # identity, odd for probes and even for enrolled templates.
@@ -807,14 +839,15 @@ class Scores:
             if self.pairs.people is None:
                 return np.array([])
             return self.pairs.distinct_subjects(self.codes)
-        return self._codes.values[self._codes.people(self._codes.probe, self._codes.gallery)]
+        codes = self.sides.codes
+        return codes.values[codes.people(codes.probe, codes.gallery)]
 
     @property
     def fingerprint(self) -> str:
         """Shape, dtype, kind, and digests of labels and scores: enough to detect other data."""
         kind = f"{self.dtype.name} {self.kind}"
-        if self.layout == "pairs":
-            return self.pairs.fingerprint(kind)
+        if isinstance(self._source, PairList):
+            return self._source.fingerprint(kind)
         probe_count, gallery_count = self.shape
         # Each time: the array may have changed.
         values = self._source.digest(self.probe_ids, self.gallery_ids)
@@ -835,7 +868,7 @@ class Scores:
             source = f"{self.pairs.in_words()}, "
         else:
             source = f"{self.layout_in_words}, {self.shape[0]} x {self.shape[1]} "
-            people = f"{len(self.subjects)} subjects, " if self._labelled else ""
+            people = f"{len(self.subjects)} subjects, " if self.are_labelled else ""
         exclusions = f", exclude={', '.join(self.exclude)!r}" if self.exclude else ""
         return f"<Scores {source}{self.dtype} {self.kind}, {people}nan={self.nan!r}{exclusions}>"
 
@@ -930,7 +963,7 @@ class Scores:
     @cached_property
     def exclusions(self) -> tuple[Exclusion, ...]:
         """The comparisons that `exclude` and labels of no person leave out, as codes."""
-        if not self._labelled:
+        if not self.are_labelled:
             return ()
         metas = self.probe_meta, self.gallery_meta
         return exclusions_of_scores(self.exclude, *metas, self.codes)
@@ -978,7 +1011,7 @@ class Scores:
         are_nobody = is_nobody_probe & is_nobody_enrolled
         notes = list[Message]()
         if genuine is None:
-            if not self._labelled:
+            if not self.are_labelled:
                 raise DataError("genuine is missing: these scores have no labels to derive it from")
             if are_nobody.any():
                 notes.append(Message("pairs-of-no-person", pairs=int(are_nobody.sum())))
@@ -989,7 +1022,7 @@ class Scores:
                 row, column = row[~are_nobody], column[~are_nobody]
                 are_nobody = np.zeros(len(row), dtype=bool)
             genuine = codes.probe[row] == codes.gallery[column]
-        elif self._labelled and require_array("genuine", genuine).shape == row.shape:
+        elif self.are_labelled and require_array("genuine", genuine).shape == row.shape:
             require_classes(
                 np.asarray(genuine) == 1,
                 codes.gallery[column],
@@ -1004,7 +1037,7 @@ class Scores:
         _refuse_cells(is_excluded, row, column, f"left out by exclude={', '.join(self.exclude)}")
 
         subjects = None
-        if self._labelled:
+        if self.are_labelled:
             enrolled, probe = self.gallery_labels[column], self.probe_labels[row]
             subjects = np.column_stack([enrolled.astype(object), probe.astype(object)])
         values = cells.read_cells(row, column)
@@ -1012,9 +1045,12 @@ class Scores:
         ids = np.column_stack([self.gallery_ids[column], self.probe_ids[row]])
         pairs = replace(pairs, ids=ids)
         trials = self._of_pairs(pairs, kind=self.kind, nan=self.nan, name=self.name)
-        kept = {name: getattr(self, name) for name in _KEPT_BY_PAIRS}
-        before = *self._excluded_before, *self.exclude
-        return trials._with(**kept, _excluded_before=before, remarks=tuple(notes))
+        return trials._with(
+            **{name: getattr(self, name) for name in _KEPT_BY_PAIRS},
+            claims=self.claims.of_cells(),
+            _excluded_before=(*self._excluded_before, *self.exclude),
+            remarks=tuple(notes),
+        )
 
     def excluding(self, *exclusions: str) -> Scores:
         """Leave out comparisons by metadata, such as comparisons of mates within a session.
@@ -1154,30 +1190,14 @@ class Scores:
             keys = scores.pair_keys.take(pair)
             return scores.with_pairs(scores.pairs.select(pair, gallery), pair_keys=keys)
         columns = None
-        if gallery is not None:
+        if gallery is not None:  # of a matrix: lists have no cells
             columns = as_index(gallery, self.cells.shape[1], "gallery")
             if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
                 raise DataError("gallery selects a template more than once")
-        attributes: dict[str, Any] = {}
-        if rows is not None:
-            attributes |= {
-                "probe_ids": self.probe_ids[rows],
-                "probe_labels": self.probe_labels[rows],
-                "_probe_meta": {x: read_only(y[rows]) for x, y in self._probe_meta.items()},
-                "_probe_keys": self._probe_keys.take(rows),
-            }
-        if columns is not None:
-            attributes |= {
-                "gallery_ids": self.gallery_ids[columns],
-                "gallery_labels": self.gallery_labels[columns],
-                "_gallery_meta": {x: read_only(y[columns]) for x, y in self._gallery_meta.items()},
-                "_gallery_keys": self._gallery_keys.take(columns),
-            }
-        return scores._with(
-            _codes=self.codes.select(rows, columns),
-            _source=self._source.select(rows, columns),
-            **attributes,
-        )
+        sides = self.sides.select(rows, columns)
+        if rows is not None and self.layout == "top-k":
+            return scores._with(_sides=sides, _source=self.lists.select(rows))
+        return scores._with(_sides=sides, _source=self.cells.select(rows, columns))
 
     def with_mask(self, mask: Any) -> Scores:
         """Return the same values with another mask.
@@ -1192,7 +1212,7 @@ class Scores:
         Scores
             A view; no score is copied.
         """
-        codes = self.codes if self._labelled else None
+        codes = self.codes if self.are_labelled else None
         brought = table_in_order(mask, (self.keys(0), self.keys(1)), "`mask`")
         masked = self.cells.masked(as_mask(brought.values, self.cells.shape, codes))
         return self._with(_source=masked).with_remarks(*brought.remarks)
@@ -1225,7 +1245,9 @@ class Scores:
             )
         if self.layout == "pairs":
             return self._with(_source=replace(self.pairs, values=values), kind=kind)
-        view = self._with(_source=Cells(values, self.mask), kind=kind, _tries=None)
+        view = self._with(
+            _source=Cells(values, self.mask), kind=kind, claims=replace(self.claims, tries=None)
+        )
         return view.with_remarks(*remarks) if remarks else view
 
     def loaded(self) -> Scores:
@@ -1235,7 +1257,7 @@ class Scores:
         more than a matrix of embeddings may, if rows are selected, or if there is a mask without
         labels, since the last digits of its d' depend on the blocks of rows.
         """
-        if self._limited or not self._labelled or not self.cells.is_stored:
+        if self.memory.is_stated or not self.are_labelled or not self.cells.is_stored:
             return self
         cells, size = self.cells, math.prod(self.cells.source.shape) * self.dtype.itemsize
         if cells.rows is not None or size > MEMORY_LIMIT:
@@ -1255,11 +1277,6 @@ class Scores:
 
 
 # ---------------------------------------------------------------------------------- parts of scores
-
-
-def memory_attributes() -> dict[str, Any]:
-    limit = OPTIONS["memory_limit"]
-    return {"_memory_limit": limit or MEMORY_LIMIT, "_limited": limit is not None}
 
 
 def checked_words(kind: Kind, nan: NanPolicy, name: Any) -> dict[str, Any]:
@@ -1349,7 +1366,7 @@ def require_subjects(scores: Scores, input_name: str) -> None:
             "verification alone. A list that names both templates of a pair, in columns such as "
             'template_a and template_b, is read as a matrix with `lists={"as": "matrix"}`'
         )
-    if not scores._labelled:
+    if not scores.are_labelled:
         raise ProtocolError(
             f"{input_name} needs the subjects of probes and gallery; a mask does not give the "
             "subjects of the templates. Give labels"
@@ -1359,7 +1376,7 @@ def require_subjects(scores: Scores, input_name: str) -> None:
 
 def require_templates(scores: Scores, task: str) -> None:
     """Raise :class:`ProtocolError` of claim scores, which have no templates to rank."""
-    if scores.claims:
+    if scores.claims.name:
         raise ProtocolError(
             f"{task} ranks the templates of a gallery, and these are claim scores, which are for "
             "verification; give the scores that the claims were made of"

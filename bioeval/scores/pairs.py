@@ -17,14 +17,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from bioeval.base.arguments import joined, require_array, require_choice, require_flag, require_list
 from bioeval.base.digests import digest, digest_of_values
 from bioeval.base.errors import DataError, Message, ProtocolError, counted, received
-from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, NanPolicy
+from bioeval.base.kinds import LARGER_IS_CLOSER, Kind, Layout, NanPolicy
 from bioeval.scores.arrays import as_array
 from bioeval.scores.codes import Codes
 from bioeval.scores.distances import as_distances, with_failures
@@ -63,7 +63,7 @@ class PairList:
     #: The place of the first failed comparison in the list, and its line in words.
     failed_at: tuple[int, str] | None = None
 
-    layout = "pairs"
+    layout: ClassVar[Layout] = "pairs"
 
     def __post_init__(self) -> None:
         for array in (self.genuine, self.folds, self.ids):

@@ -54,7 +54,7 @@ class People:
 
 def knows_people(scores: Scores) -> bool:
     """Whether the subjects of all attempts are known."""
-    return scores._labelled if scores.layout != "pairs" else scores.pairs.people is not None
+    return scores.are_labelled if scores.layout != "pairs" else scores.pairs.people is not None
 
 
 #: The most people, and the most comparisons, whose limits are quick.
@@ -69,7 +69,7 @@ def has_quick_limits(scores: Scores) -> bool:
 
 
 def has_subjects(scores: Scores) -> bool:
-    return scores._labelled or scores._mask_is_consistent
+    return scores.are_labelled or scores.sides.mask_is_consistent
 
 
 def require_people(scores: Scores, purpose: str = "", *, method: str | None = None) -> None:
@@ -152,9 +152,9 @@ def marking(
 ) -> Scores:
     ids = None if distractor_ids is None else tuple(distractor_ids)
     view = scores._with(distractor_ids=ids, junk_ids=tuple(junk_ids))
-    if scores._labelled:
+    if scores.are_labelled:
         codes = scores.codes.apart(view.no_person_ids, scores.probe_ids, scores.gallery_ids)
-        view._set(_codes=codes)
+        return view.with_codes(codes)
     return view
 
 

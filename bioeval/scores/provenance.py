@@ -79,8 +79,8 @@ class Provenance:
         cached = _PROVENANCE_OF.get(scores)
         if cached is not None and cached.fingerprints == (fingerprint,):
             return cached
-        incomplete = number_of_claims(scores, scores._incomplete)
-        too_few = number_of_claims(scores, scores._too_few)
+        incomplete = number_of_claims(scores, scores.claims.incomplete)
+        too_few = number_of_claims(scores, scores.claims.too_few)
         provenance = cls(
             **_sizes(scores),
             name=scores.name or "",
@@ -92,11 +92,11 @@ class Provenance:
             metric=scores.metric,
             exclude=_BETWEEN_NAMES.join(left_out(scores)),
             reading=scores.reading,
-            use=scores.claims,
-            use_title=scores.claims_title,
-            use_name=scores.claims_name,
-            use_fusion=scores._claims_fusion,
-            tries=scores.tries,
+            use=scores.claims.in_words,
+            use_title=scores.claims.title,
+            use_name=scores.claims.name,
+            use_fusion=scores.claims.fusion,
+            tries=scores.claims.most_tries,
             failures=scores.failures if scores.nan != "raise" else (0, 0),
             incomplete=incomplete,
             too_few=too_few,
@@ -172,14 +172,14 @@ def _notes_on_scores(
     if any(incomplete):
         genuine, impostor = incomplete
         notes.append(Message("transactions-incomplete", genuine=genuine, impostor=impostor))
-    notes += too_few_notes(*too_few, scores._needed)
+    notes += too_few_notes(*too_few, scores.claims.templates_needed)
     notes += _failure_notes(scores)
     if scores.layout == "pairs" and scores.pairs.missing:
         listed = scores.pairs.missing + scores.shape[0]
         notes.append(Message("listed-pairs-missing", pairs=scores.pairs.missing, listed=listed))
     notes += copies_notes(scores)
     # The other messages are on labels and columns of both sides.
-    if scores.layout != "pairs" and not scores._labelled:
+    if scores.layout != "pairs" and not scores.are_labelled:
         return notes
     if scores.layout == "probe-against-gallery":
         notes += _no_mate_notes(scores)

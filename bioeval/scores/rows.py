@@ -42,8 +42,8 @@ ALL_AGAINST_ALL = 4
 def threads_for(scores: Scores) -> Iterator[None]:
     """Count on the threads of the options inside, or on one thread if scores are few."""
     is_small = math.prod(scores.shape) < SERIAL_CELLS
-    limit = max(1, scores._memory_limit - scores._held)
-    limited = memory_limited(limit) if scores._limited else nullcontext()
+    limit = max(1, scores.memory.left)
+    limited = memory_limited(limit) if scores.memory.is_stated else nullcontext()
     with at_most(1 if is_small else OPTIONS["threads"] or math.inf), limited:
         yield
 
@@ -145,7 +145,7 @@ def read_rows(
 def _check_mask(
     scores: Scores, order: GalleryOrder, mask: np.ndarray, rows: slice | np.ndarray
 ) -> None:
-    if not scores._labelled:
+    if not scores.are_labelled:
         return
     codes = scores.codes
     is_nobody = codes.no_person
@@ -240,7 +240,7 @@ STREAM_COPIES = 6
 
 def stated_memory_limit(scores: Scores) -> int | None:
     """Return the stated memory limit in bytes; None if none was stated."""
-    return scores._memory_limit if scores._limited else None
+    return scores.memory.size if scores.memory.is_stated else None
 
 
 def rows_within(scores: Scores, chunk: int) -> int:
@@ -248,13 +248,13 @@ def rows_within(scores: Scores, chunk: int) -> int:
 
     Raise :class:`DataError` with the least limit if not even a chunk of rows fits.
     """
-    if not scores._limited:
+    if not scores.memory.is_stated:
         return sys.maxsize
     probe_count, gallery_count = scores.shape
     chunk = min(chunk, probe_count)
     # The bytes that are needed in any case, and for each row that is read.
     genuine = 0
-    if scores._labelled:
+    if scores.are_labelled:
         templates = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
         genuine = int(templates[scores.codes.probe].sum())
     sampled = 32 * max(8 * gallery_count, 1 << 16)  # impostor scores drawn to place thresholds
@@ -263,19 +263,19 @@ def rows_within(scores: Scores, chunk: int) -> int:
     copies = _STORED if scores.cells.is_stored else _COMPUTED if scores.streams else 1
     cell = copies * scores.dtype.itemsize + 3 * distance_dtype(scores.dtype).itemsize + _CELL
     bytes_of_row = gallery_count * cell
-    rows = int(_SHARE * (scores._memory_limit - scores._held) - fixed) // bytes_of_row
+    rows = int(_SHARE * scores.memory.left - fixed) // bytes_of_row
     if rows >= chunk:
         return rows // chunk * chunk
-    least = scores._held + (fixed + bytes_of_row * chunk) / _SHARE
+    least = scores.memory.held + (fixed + bytes_of_row * chunk) / _SHARE
     reason, less = "a row is read whole", ""
-    if scores._held:
+    if scores.memory.held:
         reason = "the file is read whole"
         less = "; a .npy file, HDF5, or .npz that is not compressed would need less"
     if chunk > 1:
         reason = f"chunks of {chunk:,} rows are read whole"
         less = "; chunks of fewer rows would need less"
     raise DataError(
-        f"`memory_limit` is {size_in_words(scores._memory_limit)}, too little for "
+        f"`memory_limit` is {size_in_words(scores.memory.size)}, too little for "
         f"{probe_count:,} x {gallery_count:,} {scores.dtype.name} scores ({reason}): "
         f"expected at least {size_in_words(least)}{less}"
     )
@@ -296,7 +296,7 @@ def mapped_pages(scores: Scores) -> mmap.mmap | None:
     None for a small map, for a map with private changes, and for other sources.
     """
     array = scores.cells.source
-    limit = scores._memory_limit // 4 if scores._limited else MAPPED
+    limit = scores.memory.size // 4 if scores.memory.is_stated else MAPPED
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
             pages = getattr(array, "_mmap", None)
@@ -319,7 +319,7 @@ def rows_per_block(scores: Scores) -> int:
         bytes_of_row = scores.dtype.itemsize * gallery_count
         tile = scores.cells.base.tile
         least = 2 * tile if 2 * tile * bytes_of_row <= STREAM_BYTES else tile
-        most = min(limit, scores._memory_limit // (STREAM_COPIES * bytes_of_row))
+        most = min(limit, scores.memory.size // (STREAM_COPIES * bytes_of_row))
         rows = max(1, min(1024, max(64, least, STREAM_VALUES // gallery_count), most))
         return int(max(rows // tile * tile, min(rows, tile)))
     rows = max(1, BLOCK_VALUES // gallery_count)

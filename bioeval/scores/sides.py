@@ -319,13 +319,15 @@ class Sides:
         probe = Templates.numbered(len(labels[1]), labels[0], metas[0], keys[0])
         return cls(probe, gallery, codes)
 
-    def with_probe_ids(self, ids: np.ndarray) -> Self:
-        return replace(self, probe=replace(self.probe, ids=ids))
+    def with_ids(self, probe: np.ndarray, gallery: np.ndarray | None = None) -> Self:
+        """Return the sides with other identities of the probes and, if given, of the gallery."""
+        entries = self.gallery if gallery is None else replace(self.gallery, ids=gallery)
+        return replace(self, probe=replace(self.probe, ids=probe), gallery=entries)
 
     def separate(self) -> Self:
         """Return the sides with new identities of the probes, of which none is in the gallery."""
         ids = len(self.gallery.ids) + np.arange(len(self.probe.ids), dtype=np.int64)
-        return self.with_probe_ids(ids)
+        return self.with_ids(ids)
 
     def apart(self, no_person: Sequence[Any]) -> Self:
         """Return the sides with a code for each template of no person, if labels are known."""
@@ -476,7 +478,7 @@ def identified(sides: Sides, names: Any) -> Sides:
             "correct the labels or the names, or give `names=None` if these are not names of "
             "templates"
         )
-    return sides.with_probe_ids(np.where(entry >= 0, gallery.ids[entry], probe.ids))
+    return sides.with_ids(np.where(entry >= 0, gallery.ids[entry], probe.ids))
 
 
 def _without_names(sides: Sides) -> Sides:

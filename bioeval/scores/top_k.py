@@ -15,7 +15,7 @@ and :func:`own_entries` what entry each query is itself, which is left out of it
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from bioeval.base.arguments import (
 )
 from bioeval.base.digests import digest_of_values
 from bioeval.base.errors import DataError, Message, ProtocolError, counted
-from bioeval.base.kinds import LARGER_IS_CLOSER, VALUED, Kind
+from bioeval.base.kinds import LARGER_IS_CLOSER, VALUED, Kind, Layout
 from bioeval.scores.arrays import as_array
 from bioeval.scores.codes import Codes
 from bioeval.scores.joining import each_in_order, in_order
@@ -50,7 +50,7 @@ class TopKLists:
     #: Whether the user says which entry of the gallery each query is, or that it is none.
     own_entries_are_stated: bool = False
 
-    layout = "top-k"
+    layout: ClassVar[Layout] = "top-k"
 
     def __post_init__(self) -> None:
         read_only(self.indices)
@@ -130,7 +130,7 @@ class TopKLists:
     def digest(self, *ids: np.ndarray) -> str:
         return digest_of_values([x for x in (self.indices, self.distances) if x is not None])
 
-    def select(self, rows: np.ndarray, gallery: None = None) -> TopKLists:
+    def select(self, rows: np.ndarray) -> TopKLists:
         distances = None if self.distances is None else self.distances[rows]
         return replace(self, indices=self.indices[rows], distances=distances)
 
@@ -254,7 +254,7 @@ def searched_lists(
     entry = own_entries(lists, codes, leave_out_query, positions, entry_by_name)
     if entry is not None:
         sides = sides.separate()
-        sides = sides.with_probe_ids(np.where(entry >= 0, entry, sides.probe.ids))
+        sides = sides.with_ids(np.where(entry >= 0, entry, sides.probe.ids))
         lists = lists.leave_out(entry)
     if is_stated:
         lists = replace(lists, own_entries_are_stated=True)

@@ -491,8 +491,8 @@ def _attrs_of_comparison(
     codes = scores.codes
     first = next(iter(systems.values()))
     attrs: dict[str, Any] = {"layout": scores.layout, "exclude": ", ".join(left_out(scores))}
-    if scores.claims:
-        attrs |= {"use": scores.claims, "most_tries": scores.tries}
+    if scores.claims.name:
+        attrs |= {"use": scores.claims.in_words, "most_tries": scores.claims.most_tries}
     attrs["probes"] = scores.shape[0]
     attrs["probe_subjects"] = len(codes.people(codes.probe))
     attrs["gallery_subjects"] = len(codes.people(codes.gallery))
@@ -928,7 +928,7 @@ def by_attempts(
             messages += messages_of_task
             attempts += [verifying.attempts.genuine_attempts, verifying.attempts.impostor_attempts]
             people = int((~verifying.people.no_person).sum())
-            if not scores.claims:
+            if not scores.claims.name:
                 details["templates"] = "single"
         if searching:
             searches = searching.result(*facts)
@@ -977,7 +977,7 @@ def _searching_to_count(
 
     Options of identification then have no effect, and are refused.
     """
-    if scores.layout == "pairs" or scores.claims:
+    if scores.layout == "pairs" or scores.claims.name:
         data = "pairs" if scores.layout == "pairs" else "claims"
         remedy = "or give a matrix"
         _refuse_unused(search, f"on {data}, which have no identification", remedy)

@@ -891,8 +891,13 @@ class TrainedSystem(FoldedSystem):
         brought = in_order(y, keys, "`y`", templates="the features")
         y, remarks = brought.values, [*brought.remarks]
         if isinstance(meta, Mapping):
-            options = {"templates": "the features", "may_be_plain": not keys.stated}
-            brought = each_in_order(meta, brought.keys, "meta[{!r}]", **options)
+            brought = each_in_order(
+                meta,
+                brought.keys,
+                "meta[{!r}]",
+                templates="the features",
+                may_be_plain=not keys.stated,
+            )
             meta = brought.values
             remarks += brought.remarks
         self.features = as_embeddings(features, "data")
@@ -920,8 +925,7 @@ class TrainedSystem(FoldedSystem):
             folds = in_order(splitter.fold_of_sample, brought.keys, noun, templates="the features")
             splitter_in_order = partition.PredefinedFolds(folds.values)
             remarks += folds.remarks
-        options = {"meta": meta, "given": splitter}
-        self.plan = SplitPlan(splitter_in_order, samples, self.subjects, **options)
+        self.plan = SplitPlan(splitter_in_order, samples, self.subjects, meta=meta, given=splitter)
         self._remarks = tuple(dict.fromkeys(remarks))
         self.sides = Samples(self.labels.codes)
 

@@ -145,8 +145,8 @@ class CardTasks:
             if self.automatic and templates == "multi" and not may_fuse:
                 continue  # a mask alone does not say which templates belong together
             name: str = templates
-            if templates == "single" and scores.claims_name:
-                name = scores.claims_name
+            if templates == "single" and scores.claims.name:
+                name = scores.claims.name
             tasks[f"verification/{name}"] = VerificationTask(
                 scores,
                 Use(templates, section.fusion),

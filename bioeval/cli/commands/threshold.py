@@ -168,7 +168,7 @@ def _finish_with_curves(
     if run.page is None:
         run.finish(study)
         return
-    task = f"verification/{scores.claims_name or 'single'}"
+    task = f"verification/{scores.claims.name or 'single'}"
     evaluate = functools.partial(verification, scores)
     if options["task"] == "open_set":
         task = "open_set"

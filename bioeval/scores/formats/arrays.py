@@ -711,14 +711,16 @@ def _matrix(file: ArrayFile, name: str) -> Scores:
             held = prod(array.shape) * array.dtype.itemsize
             # What does not fit is not read: the least limit depends on the labels, not on values.
             values = np.broadcast_to(array.dtype.type(0), (row_count, column_count))
-            rows_within(Scores(values, *labels, **options)._with(_held=array.copies * held), 1)
+            scores = Scores(values, *labels, **options)
+            copies = replace(scores.memory, held=array.copies * held)
+            rows_within(scores._with(memory=copies), 1)
         values = arguments.with_failures(array.read())
-    scores = Scores(values, *labels, **options)._with(reading=remarks, _held=held)
+    scores = Scores(values, *labels, **options)
+    scores = scores._with(reading=remarks, memory=replace(scores.memory, held=held))
     if not arguments.names_arrays and "probe_ids" in file.arrays:
         probe_ids = file.ids("probe_ids", row_count)
-        scores = scores._with(
-            probe_ids=probe_ids, gallery_ids=file.ids("gallery_ids", column_count)
-        )
+        gallery_ids = file.ids("gallery_ids", column_count)
+        scores = scores._with(_sides=scores.sides.with_ids(probe_ids, gallery_ids))
     if "trials" not in arguments:
         return scores
     _require_one_set(file, are_one_set)
@@ -901,7 +903,7 @@ def _top_k_lists(file: ArrayFile) -> Scores:
                 "'probe_ids' names gallery entries of other subjects than the queries",
                 "expected the entry that a query is itself, or a larger number",
             )
-        scores = scores._with(probe_ids=ids)
+        scores = scores._with(_sides=scores.sides.with_ids(ids))
     return scores._with(reading=remarks)
 
 

@@ -93,9 +93,10 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     if stated and not holds_arrays:
         ids = [*map(str, (*scores.junk_ids, *(scores.distractor_ids or ())))]
         lost.append(f"labels of distractors and junk ({', '.join(ids) or 'none'}) become unknown")
-    if scores.claims:
+    if scores.claims.name:
         lost.append(
-            f"that a score is of a claim is not said, nor which lack tries ({scores.claims})"
+            "that a score is of a claim is not said, nor which lack tries "
+            f"({scores.claims.in_words})"
         )
     if holds_arrays:
         return lost
@@ -191,7 +192,7 @@ def _arrays(scores: Scores, path: Path) -> Iterator[tuple[str, Any]]:
             yield "templates", np.column_stack([listed.gallery, listed.probe])
         if scores.pair_folds is not None:
             yield "fold", _storable(scores.pair_folds, "fold", path)
-    elif scores._labelled:
+    elif scores.are_labelled:
         yield "probe_labels", _storable(scores.probe_labels, "probe_labels", path)
         if not is_square:
             yield "gallery_labels", _storable(scores.gallery_labels, "gallery_labels", path)
@@ -216,7 +217,7 @@ def _arrays(scores: Scores, path: Path) -> Iterator[tuple[str, Any]]:
     # rows as columns, which would otherwise be read as one set of templates.
     row_count, column_count = scores.shape
     shared = np.isin(scores.probe_ids, scores.gallery_ids).any()
-    if not is_square and (shared or not scores._labelled and row_count == column_count):
+    if not is_square and (shared or not scores.are_labelled and row_count == column_count):
         yield "probe_ids", scores.probe_ids
         yield "gallery_ids", scores.gallery_ids
     if is_top_k:
@@ -292,11 +293,11 @@ def _blocks_of_lines(scores: Scores) -> Iterator[dict[str, list[Any]]]:
         high = min(probe_count, low + step)
         row, column = np.nonzero(compared_cells(scores, low, high))  # rows of the block
         genuine = codes.gallery[column] == codes.probe[low + row]
-        if not scores._labelled and scores.has_mask:
+        if not scores.are_labelled and scores.has_mask:
             genuine = scores.cells.read_mask(low, high)[row, column] == Mask.GENUINE
         values = scores.cells.read(low, high)[row, column]
         block = {score: values, "genuine": genuine.astype(int)}
-        if scores._labelled:
+        if scores.are_labelled:
             block["subject_a"] = texts["gallery label"][column]
             block["subject_b"] = texts["probe label"][low + row]
         yield {name: cells.tolist() for name, cells in block.items()}
@@ -359,7 +360,7 @@ def _texts(scores: Scores) -> dict[str, tuple[str, np.ndarray]]:
     """Return the texts of a list by their column or side, each with its noun for messages."""
     texts = dict[str, tuple[str, np.ndarray]]()
     if scores.layout != "pairs":
-        if scores._labelled:
+        if scores.are_labelled:
             gallery, probes = _subjects(scores)
             texts |= {"probe label": ("labels", probes), "gallery label": ("labels", gallery)}
         return texts
