@@ -1,13 +1,13 @@
-"""One run of a command: what it reads, how far it is, what it prints and writes.
+"""One run of a command: the options that it shares with others, what it reads, writes and prints.
 
-The function of a command is called with a :class:`Run`, which has the values of all options that
-commands share. In short::
+The function of a command is called with a :class:`Run`, which has the values of these options. It
+returns an :class:`Output`, which is printed when all files are written::
 
     def roc_command(run, data):
         scores = run.read(data)
-        run.finish(be.verification(scores))  # writes files, and keeps the table
-    ...
-    run.show()  # prints the table, the remarks, and reasons of exit codes
+        return run.write(be.verification(scores))  # the files of --out and --report
+
+The run itself does not change meanwhile, but for `files`, the names of all files that were read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from __future__ import annotations
 import os
 import shlex
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import BioevalWarning, NoResultError, counted, messages_of
+from bioeval.base.errors import BioevalWarning, counted
 from bioeval.base.version import __version__
 from bioeval.cli.command import in_options
 from bioeval.cli.console import note, put, show_json
@@ -40,9 +41,6 @@ from bioeval.cli.progress import Stages
 from bioeval.showing.printing import Shown, print_table
 
 if TYPE_CHECKING:
-    import xarray as xr
-
-    from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
     from bioeval.showing.conditions import Condition
     from bioeval.showing.text import Detail, Text
@@ -56,53 +54,77 @@ _READ = (
 _USE = ("attempts", "enrol", "templates", "fusion")
 _INTERVAL = ("confidence", "replicates", "random_state", "unit")
 
-#: Messages of results that say why all rates of a task are not defined.
-_UNDEFINED = ("no-query-with-match", "no-attempt", "no-threshold")
+
+@dataclass(frozen=True)
+class Output:
+    """What a command prints at its end, and its exit code."""
+
+    shown: Any = ""  # a text, or a table
+    document: Any = None  # of --json, in place of the table
+    remarks: Sequence[str] = ()  # lines on standard error, as on what was written
+    errors: Sequence[str] = ()  # in the input, although there is a result: exit code 2
+    failures: Sequence[str] = ()  # verdicts of the command: exit code 1
+
+    def show(self, as_json: bool, markup: Any) -> None:
+        """Print everything; exit with 2 for an error, 1 for a verdict."""
+        if as_json:
+            show_json(self.document)
+        elif isinstance(self.shown, str):
+            put(self.shown)
+        else:
+            print_table(self.shown, markup)
+        if self.remarks:
+            note("\n".join(self.remarks))
+        for reason in self.errors:
+            note(f"bioeval: error: {reason}")
+        for reason in self.failures:
+            note(f"bioeval: failed: {reason}")
+        if self.errors or self.failures:
+            click.get_current_context().exit(2 if self.errors else 1)
 
 
 class Run:
-    """One run of a command, with the values of the options that it shares with others.
-
-    These values are taken from `options`, and checked before anything is read. The command reads
-    files, shows its `stages`, and hands its result to :meth:`finish`. At the end, :meth:`show`
-    prints the result.
-    """
+    """One run of a command, with the values of the options that it shares with others."""
 
     def __init__(self, options: dict[str, Any]):
-        """Take the shared options out of `options`, and leave those of the command alone.
+        """Take the shared options out of `options`, and check them before anything is read.
 
-        A command has all options of a group or none: one of them tells whether it has the group.
+        The options of the command alone are left. A command has all options of a group or none.
         """
         take = options.pop
-        self.reading = {name: take(name) for name in _READ} if "labels" in options else {}
-        #: The settings of ``--interval``.
-        self.settings = {name: take(name) for name in _INTERVAL} if "replicates" in options else {}
-        #: The options of the use of a system that were given.
-        self.use = {}
+        self.stages = Stages()
+        self.files: list[str] = []  # that were read
+
+        # What to read, and how the system is used: the options that were given.
+        self.reading = {name: take(name) for name in _READ if name in options}
+        self.use: dict[str, Any] = {}
         if "attempts" in options:
             values = {name: take(name, None) for name in _USE}
             self.use = {name: value for name, value in values.items() if value is not None}
-        self._has_name = "name" in options
+        self.names_systems = "name" in options  # else scores keep the names that they have
         self.name_option = take("name", None)
-        self.conditions: tuple[Condition, ...] = take("fail_if", ())
+        #: The settings of ``--interval``.
+        self.settings = {}
+        if "replicates" in options:
+            self.settings = {name: take(name) for name in _INTERVAL}
 
-        out = take("out", None)
-        page = take("report", None)
-        save_to = take("save_to", None)
+        # What to write.
+        self.conditions: tuple[Condition, ...] = take("fail_if", ())
+        out, page = take("out", None), take("report", None)
         self.force = take("force", False)
-        plots = take("plots", False)
-        self.formats = tuple(take("plot_formats", ()))
-        if (plots or self.formats) and out is None:
+        draws = take("plots", False)
+        self.formats = tuple(take("plot_formats", ()))  # of plots; none are drawn without
+        if (draws or self.formats) and out is None:
             raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
-        if plots and not self.formats:
+        if draws and not self.formats:
             self.formats = ("png",)
         self.folder = None
         if out is not None:
             self.folder = check_folder(out, self.force)
             click.get_current_context().with_resource(writing_to(self.folder))
         self.page = None if page is None else take_out(page, self.force)
-        self.save_to = None if save_to is None else take_out(save_to, self.force)
 
+        # What to print.
         self.as_json = take("as_json", False)
         self.verbose = take("verbose", False)
         markups: list[Any] = [name for name in ("latex", "markdown") if take(name, False)]
@@ -110,50 +132,32 @@ class Run:
             raise click.UsageError("give one of --json, --latex and --markdown")
         self.markup = markups[0] if markups else None
 
-        self.stages = Stages()
-        self.files: list[str] = []  # files that were read
-        self._remarks: list[str] = []  # on what was written, for standard error
-        self._failures: list[str] = []  # why the command ends with exit code 1
-        self._wrong: list[str] = []  # why it ends with exit code 2, although it shows a result
-        self._shown: Any = ""
-        self._document: Any = None
-
-    def keep(self, shown: Any, document: Any) -> None:
-        """Keep a table or a text, and the JSON document, for printing at the end."""
-        self._shown, self._document = shown, document
-
-    def show(self) -> None:
-        """Print the result and the remarks; exit with 2 for wrong input, 1 for a verdict."""
-        if self.as_json:
-            show_json(self._document)
-        elif isinstance(self._shown, str):
-            put(self._shown)
-        else:
-            print_table(self._shown, self.markup)
-        if self._remarks:
-            note("\n".join(self._remarks))
-        for reason in self._wrong:
-            note(f"bioeval: error: {reason}")
-        for reason in self._failures:
-            note(f"bioeval: failed: {reason}")
-        if self._wrong or self._failures:
-            click.get_current_context().exit(2 if self._wrong else 1)
-
     # -------------------------------------------------------------------------- reading
 
-    def read(self, file: str, second: str | None = None, name: str | None = None) -> Scores:
+    def read(
+        self,
+        file: str,
+        second: str | None = None,
+        name: str | None = None,
+        use: Mapping[str, Any] | None = None,
+    ) -> Scores:
         """Return the scores of a file, with the name of their system, in use.
 
         A `second` file is the labels, impostor scores or trials of the first, as it shows itself.
         """
-        return self.read_system(file, second, name)[1]
+        return self.read_system(file, second, name, use)[1]
 
     def read_system(
-        self, file: str, second: str | None = None, name: str | None = None, **changed: Any
+        self,
+        file: str,
+        second: str | None = None,
+        name: str | None = None,
+        use: Mapping[str, Any] | None = None,
+        **changed: Any,
     ) -> tuple[Scores, Scores]:
         """Return the scores of a file as they were read, and in use: of the claims of a system.
 
-        Options of reading may be `changed`.
+        Options of reading may be `changed`, and `use` takes the place of those of the use.
         """
         from bioeval.scores.formats import holds_labels, read_with, role_of_second_file
 
@@ -175,15 +179,16 @@ class Run:
         self.files += filter(None, (file, second))
         impostor = reading.pop("impostor", None)
         scores = read_with(file if impostor is None else (file, impostor), **reading)
-        if self._has_name or name is not None:
+        if self.names_systems or name is not None:
             scores = scores.replace(name=self.system_name(file, name or self.name_option))
         self.stages("counting")
-        has_tries = "attempts" in self.use or "enrol" in self.use
-        if has_tries or self.use.get("templates") == "multi":
+        if use is None:
+            use = self.use
+        if "attempts" in use or "enrol" in use or use.get("templates") == "multi":
             from bioeval.scores.claim_scores import claim_scores
 
-            return scores, claim_scores(scores, **{"templates": "single", **self.use})
-        if "fusion" in self.use:
+            return scores, claim_scores(scores, **{"templates": "single", **use})
+        if "fusion" in use:
             raise click.UsageError("--fusion has no effect; it needs --templates multi")
         return scores, scores  # a claim is one comparison
 
@@ -248,174 +253,109 @@ class Run:
             method = "wilson"
         return self.interval(method)
 
-    # -------------------------------------------------------------------------- results
+    # -------------------------------------------------------------------------- writing
 
-    def require_defined(
-        self,
-        values: Iterable[xr.DataArray],
-        systems: Iterable[Scores],
-        protocol: str | Protocol = "auto",
-        results: Iterable[xr.Dataset] = (),
-    ) -> None:
-        """Raise :class:`NoResultError` if all `values` are NaN.
-
-        The reason in the message is looked for in a check of the scores of the `systems` under the
-        `protocol`, and then in the messages of the `results`.
-        """
-        import numpy as np
-
-        for array in values:
-            if not np.isnan(array.values).all():  # isnull would import dask
-                return
-        from bioeval.showing.messages import sentence_about
-        from bioeval.studies.check import why_undefined
-
-        for scores in systems:
-            if reason := why_undefined(scores, protocol):
-                raise NoResultError(f"nothing could be evaluated of {scores.name}: {reason}")
-        reasons: list[str] = []
-        for dataset in results:
-            for message in messages_of(dataset.attrs):
-                if message.code in _UNDEFINED:
-                    reasons.append(sentence_about(message))
-        reason = "; ".join(dict.fromkeys(reasons)) or "no rate is defined for these data"
-        raise NoResultError(f"nothing could be evaluated: {reason}")
-
-    def require_rates(
-        self,
-        tree: xr.DataTree,
-        scores: Scores,
-        protocol: str | Protocol,
-        at_given_thresholds: bool,
-    ) -> None:
-        """Raise :class:`NoResultError` unless some rate of an evaluation is defined.
-
-        FAR alone is a result only at given thresholds: elsewhere thresholds are chosen by FAR.
-        """
-        from bioeval.showing.nodes import nodes_of
-        from bioeval.showing.rows import NumbersOfDataset
-
-        results = [node.dataset for node in nodes_of(tree)]
-        rates = []
-        for dataset in results:
-            for name in NumbersOfDataset(dataset, curves=False).names:
-                about = dataset[name].attrs
-                is_far = about.get("measure", name) == "far"
-                # It says how good a system is, and can be better or worse, unlike counts.
-                is_rate = "direction" in about and about.get("detail") != "data"
-                if is_rate and (at_given_thresholds or not is_far):
-                    rates.append(dataset[name])
-        self.require_defined(rates, [scores], protocol, results)
-
-    # -------------------------------------------------------------------------- output
-
-    def remark(self, *lines: str) -> None:
-        """Print lines on standard error after everything is shown and written."""
-        self._remarks += lines
-
-    def fail(self, reason: str) -> None:
-        """End with exit code 1 after everything is shown and written, and say why."""
-        self._failures.append(reason)
-
-    def finish(
+    def write(
         self,
         results: Any,
         *,
         records: Mapping[str, list[dict[str, Any]]] = MappingProxyType({}),
         lines: Sequence[Text] = (),
-        draw: Callable[[Path], None] | None = None,
+        drawn: Sequence[tuple[Any, Any]] = (),
         name: str = "",
         page: Any = None,
-    ) -> None:
-        """Write a result, or several by name, ask the conditions, and keep the table for printing.
+        remarks: Sequence[str] = (),
+        failures: Sequence[str] = (),
+    ) -> Output:
+        """Write a result, or several by name, where options ask for it; return what is printed.
 
         JSON and CSV are those of the data frame, and of further `records`; `lines` stand below the
-        table, which is a short one without ``--verbose``. `draw` draws into a folder in place of
-        the plots of the result. On a page, the result has a `name`, by default that of its system
-        or of the first file, and the results `page` are shown in its place.
+        table, which is a short one without ``--verbose``. In place of the plots of the results,
+        those of the results in `drawn` are drawn, each with scores whose plots are drawn, too. On a
+        page, the result has a `name`, by default that of its system or of the first file, and the
+        results `page` are shown in its place. `remarks` and `failures` are printed as well, those
+        before what is written, and these after conditions that hold.
         """
         import xarray as xr
 
         from bioeval.results.attributes import without_slashes
         from bioeval.showing.data import data_of
-        from bioeval.showing.nodes import nodes_of
         from bioeval.showing.show import document_of
 
         table = partial(document_of, results, in_options, lines)
         # What is written as netCDF, and what thresholds may be outside of: one tree of several
         # results; of a `Shown`, which is a text or a table, nothing.
-        systems: Iterable[Any]
+        systems: Sequence[Any] = ()
+        tree = None
         if isinstance(results, dict):
             nodes = without_slashes(results, "-")
             tree = xr.DataTree.from_dict({nodes[name]: x for name, x in results.items()})
-            systems = results.values()
-        elif isinstance(results, Shown):
-            tree, systems = None, ()
-        else:
-            tree, systems = results, (results,)
+            systems = [*results.values()]
+        elif not isinstance(results, Shown):
+            tree, systems = results, [results]
 
         # The conditions of --fail-if, and the document of --json and --out.
         document: dict[str, Any] = {}
+        failed_conditions: list[str] = []
         if self.folder is not None or self.as_json or self.conditions:
             data = data_of(results)
             for condition in self.conditions:
-                self._failures += condition.reasons(data.frame)
+                failed_conditions += condition.reasons(data.frame)
             document = {"bioeval": __version__, "file": next(iter(self.files), "")}
             if len(self.files) > 1:
                 document["inputs"] = self.files
             document = {**document, **data.document(), **records}
-        self.refuse_outside(systems)
+        errors = outside_all_scores(systems)
 
+        all_remarks = [*remarks]
         if self.folder is not None:
 
             def fill(folder: Path) -> None:
                 write_files(folder, tree, table(detail="all"), data.tables(), records)
-                if draw is not None and self.formats:
-                    draw(folder)
-                elif self.formats and tree is not None:
-                    self.draw(results, folder)
+                if self.formats and tree is not None:
+                    for result, scores in drawn or [(results, ())]:
+                        all_remarks.extend(self._draw(result, scores, folder))
 
             self.stages(f"writing to {self.folder}")
             names = write_folder(self.folder, document, fill, self.force)
-            self.remark(f"wrote {len(names)} files to {self.folder}")
+            all_remarks.append(f"wrote {len(names)} files to {self.folder}")
 
         # LaTeX and Markdown are for documents: they have all rows that the data support.
         detail: Detail = "brief" if self.markup is None else "supported"
         if self.verbose:
             detail = "all"
-        self.keep(table(detail=detail), document)
-
+        shown = table(detail=detail)
         if self.page is not None:
-            if not name:
-                name = Path(next(iter(self.files), "")).stem
-                if tree is results:
-                    name = str(nodes_of(results)[0].dataset.attrs.get("system", "")) or name
-            title = name if isinstance(results, Shown) else ""
-            if not page:
-                page = {name: results} if tree is results else results
-            self.write_page(page, title=title)
+            all_remarks += self._write_page_of_results(results, name, page)
+        return Output(shown, document, all_remarks, errors, [*failed_conditions, *failures])
 
-    def refuse_outside(self, systems: Iterable[Any]) -> None:
-        """End with exit code 2 if the thresholds that were given are outside all scores."""
-        from bioeval.results.beyond_scores import outside_scores
-        from bioeval.showing.messages import sentence_about
-
-        for system in systems:
-            message = outside_scores(system)
-            if message is not None:
-                self._wrong.append(in_options(sentence_about(message)))
-
-    def draw(self, results: Any, folder: Path, scores: Any = ()) -> None:
-        """Draw results in the formats of ``--plot-format``; remarks name the plots left out."""
+    def _draw(self, results: Any, scores: Any, folder: Path) -> list[str]:
+        """Draw results in the formats of ``--plot-format``; return remarks on plots left out."""
         from bioeval.plot.files import save_plots
 
+        remarks: list[str] = []
         overlaid = isinstance(results, dict)
-        save_plots(results, scores, folder, self.formats, overlaid, tell=self.remark)
+        save_plots(results, scores, folder, self.formats, overlaid, tell=remarks.append)
+        return remarks
 
-    def write_page(self, results: Any, **options: Any) -> None:
+    def _write_page_of_results(self, results: Any, name: str, page: Any) -> list[str]:
+        """Write the page of a command's results, or of those in `page`; return remarks."""
+        from bioeval.showing.nodes import nodes_of
+
+        is_single = not isinstance(results, dict | Shown)
+        if not name:
+            name = Path(next(iter(self.files), "")).stem
+            if is_single:
+                name = str(nodes_of(results)[0].dataset.attrs.get("system", "")) or name
+        title = name if isinstance(results, Shown) else ""
+        if not page:
+            page = {name: results} if is_single else results
+        return self.write_page(page, title=title)
+
+    def write_page(self, results: Any, **options: Any) -> list[str]:
         """Write the page of the results of the files that were read, with the command behind it.
 
-        Remarks name results that the page could not show.
+        Return remarks that name it, and results that it could not show.
         """
         from bioeval.page.page import report
 
@@ -428,4 +368,13 @@ class Run:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", BioevalWarning)
             report(results, self.page, **options)
-        self.remark(*(f"bioeval: warning: {x.message}" for x in caught), f"wrote {self.page}")
+        return [*(f"bioeval: warning: {x.message}" for x in caught), f"wrote {self.page}"]
+
+
+def outside_all_scores(systems: Iterable[Any]) -> list[str]:
+    """Return an error for each result whose given thresholds are outside all of its scores."""
+    from bioeval.results.beyond_scores import outside_scores
+    from bioeval.showing.messages import sentence_about
+
+    messages = [outside_scores(system) for system in systems]
+    return [in_options(sentence_about(message)) for message in messages if message is not None]

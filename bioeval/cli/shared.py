@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,9 @@ from bioeval.cli.arguments import (
 )
 from bioeval.cli.command import F, in_options, option, option_group
 from bioeval.cli.signatures import option_of
+
+if TYPE_CHECKING:
+    from bioeval.cli.running import Output
 
 # ------------------------------------------------------------------------- reading a file
 
@@ -273,14 +276,15 @@ def shared(
     names: bool = False,
     reading: bool = True,
     fails: tuple[str, ...] = (),
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+) -> Callable[[Callable[..., Output]], Callable[..., None]]:
     """Return a decorator: a function of a :class:`Run` becomes the function of a command.
 
     The command has the options that it shares with others: of the system in `use`, of an
     `interval`, of output (into `files` with `plots`, as a `page`, `printed`, with the `name` of the
     system or the `names` of several) and of `reading` scores; and ``--fail-if`` with the example
     and the words in `fails`. The run has the values of these options. The function is called with
-    the run, and with those arguments and options of its own that the user gave.
+    the run, and with those arguments and options of its own that the user gave. What it returns is
+    printed, by ``--json``, ``--latex`` or ``--markdown`` if given.
     """
     output = [
         (_FILES, files),
@@ -305,7 +309,7 @@ def shared(
         groups.append(option_group(_MEMORY, heading="Size and speed"))
     add_options = option_group(*groups)
 
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+    def decorate(function: Callable[..., Output]) -> Callable[..., None]:
         @functools.wraps(function)
         def call(**values: Any) -> None:
             from bioeval.cli.running import Run
@@ -313,8 +317,8 @@ def shared(
             run = Run(values)  # takes the shared options out of the values
             own = {name: value for name, value in values.items() if value not in (None, ())}
             with run.stages:
-                function(run, **own)
-            run.show()
+                output = function(run, **own)
+            output.show(run.as_json, run.markup)
 
         return add_options(call)
 

@@ -173,16 +173,15 @@ def gallery_size(
     # Expected rates of all galleries of each size.
     points = len(gallery_sizes) * (len(grid) + 1)
     ranks, remarks = ranks_to_report(subjects, max_rank, points)
-    probes_by_closer = _probes_by_closer(searches, mated_probes, grid, task.ties, subjects)
-    identified = _identified_by_size(probes_by_closer, gallery_sizes, ranks, genuine_attempts)
-    identification_rates = rate(identified, genuine_attempts)
-    cms = identification_rates[:, -1]  # the last threshold accepts all mates
-    accepted_by_size = [
-        sum(_accepted(histogram[kind], kind, size) for kind in kinds)
-        for size in gallery_sizes.tolist()
-    ]
-    accepted = np.minimum(np.stack(accepted_by_size), impostor_attempts)  # sums are rounded
-    far = rate(accepted, impostor_attempts)
+    by_closer = probes_by_closer(searches, mated_probes, grid, task.ties, subjects)
+    cms_by_size, dir_by_size, far_by_size = [], [], []
+    for size in gallery_sizes.tolist():
+        accepted_mates, all_mates = _identified(by_closer, size, ranks)
+        cms_by_size.append(_rate_of(all_mates, genuine_attempts))
+        dir_by_size.append(_rate_of(accepted_mates, genuine_attempts))
+        accepted = np.sum([_accepted(histogram[kind], kind, size) for kind in kinds], axis=0)
+        far_by_size.append(_rate_of(accepted, impostor_attempts))
+    cms, far = np.stack(cms_by_size), np.stack(far_by_size)
 
     # The dataset.
     if not genuine_attempts:
@@ -192,7 +191,7 @@ def gallery_size(
     elif np.isnan(far[-1]).any():
         remarks.append(Message("one-subject-left-out", subjects=subjects, others=subjects - 1))
     order = in_order_of_scores(searches.about.kind)
-    dir_ = identification_rates[:, :-1][:, order]
+    dir_ = np.stack(dir_by_size)[:, order]
     by_threshold = ("gallery_size", "threshold")
     variables = {
         "cms": (("gallery_size", "rank"), cms),
@@ -265,13 +264,14 @@ def _checked_sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def _probes_by_closer(
+def probes_by_closer(
     searches: Searches, mated_probes: np.ndarray, grid: np.ndarray, ties: Ties, subjects: int
 ) -> np.ndarray:
     """Return the expected number of probes with 0, 1, ... subjects closer than the mate.
 
-    The result, (t + 1, subjects), has a row for the first threshold that accepts the mate; the last
-    row has mates beyond all thresholds. A probe whose mate is tied counts in parts.
+    Row ``i`` of the result, (t + 1, subjects), is of the mates that threshold ``i`` is the first to
+    accept; row ``t`` is of the mates that no threshold accepts. A probe whose mate is tied counts
+    in parts.
     """
     probes, rank, weights = searches.rank_weights(mated_probes, ties)
     first_threshold = np.searchsorted(grid, searches.mate[probes])
@@ -280,21 +280,22 @@ def _probes_by_closer(
     return table
 
 
-def _identified_by_size(
-    probes_by_closer: np.ndarray, gallery_sizes: np.ndarray, ranks: int, mated_probes: int
-) -> np.ndarray:
-    """Return the expected number of identified probes, (sizes, t + 1, ranks).
+def _identified(by_closer: np.ndarray, size: int, ranks: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the expected number of probes with a mate up to each rank in a gallery of `size`.
 
-    A gallery has the probe's own subject, and others drawn from the other subjects. The numbers are
-    of mates up to each threshold and rank; the last threshold is beyond all mates.
+    The first array, (t, ranks), is of the mates that each threshold accepts, and the second one,
+    (ranks,), of all mates. `by_closer` is that of :func:`probes_by_closer`. A gallery has the
+    probe's own subject, and others drawn from the other subjects.
     """
-    subjects = probes_by_closer.shape[1]
-    by_size = []
-    for size in gallery_sizes.tolist():
-        by_first = drawn_marked(subjects - 1, size - 1, probes_by_closer, ranks)
-        identified = by_first.cumsum(axis=0).cumsum(axis=1)
-        by_size.append(np.minimum(identified, mated_probes))  # a sum may be rounded up
-    return np.stack(by_size)
+    subjects = by_closer.shape[1]
+    at_rank = drawn_marked(subjects - 1, size - 1, by_closer, ranks)
+    up_to_rank = at_rank.cumsum(axis=0).cumsum(axis=1)
+    return up_to_rank[:-1], up_to_rank[-1]
+
+
+def _rate_of(expected: np.ndarray, attempts: int) -> np.ndarray:
+    """Return an expected number, which a sum may have rounded up, as a share of the attempts."""
+    return rate(np.minimum(expected, attempts), attempts)
 
 
 def _accepted(table: np.ndarray, kind: int, size: int) -> np.ndarray:
@@ -369,23 +370,32 @@ class CandidateSubjects(Reducer):
     def add(self, block: Block) -> None:
         """Count the candidates of the probes of a block, which has whole rows."""
         claims = block.by_person(self.fusion)
-        thresholds = len(self.thresholds)
-        # (probes, subjects): index of the first threshold that accepts each subject; the number of
-        # thresholds if none does. One bincount, in which each probe has a range of numbers, counts
-        # the subjects that each threshold is the first to accept.
-        first = self.thresholds.searchsorted(claims.scores()[0].astype(np.float64))
-        probes = len(first)
-        first += np.arange(probes)[:, None] * (thresholds + 1)
-        newly_accepted = np.bincount(first.reshape(-1), minlength=probes * (thresholds + 1))
-        # (probes, t): number of candidates at each threshold.
-        counts = np.cumsum(newly_accepted.reshape(-1, thresholds + 1)[:, :-1], axis=1)
+        # (probes, subjects): index of the first threshold that accepts each subject; `t` if none.
+        distances = claims.scores()[0].astype(np.float64)
+        first_threshold = self.thresholds.searchsorted(distances)
+        newly_accepted = histograms(first_threshold, len(self.thresholds) + 1)
+        candidates = newly_accepted[:, :-1].cumsum(axis=1)  # (probes, t)
+
         has_attempt = ~np.isnan(claims.values).all(axis=1)
         is_enrolled = self.enrolled[block.probes]
-        # (probes, t): the cell of each probe and threshold in a flat table (t, N + 1).
-        cell = np.arange(thresholds) * self.candidates.shape[2] + counts
-        for table, is_of_kind in zip(self.candidates, (is_enrolled, ~is_enrolled), strict=True):
-            cells_of_kind = cell[has_attempt & is_of_kind].ravel()
-            table += np.bincount(cells_of_kind, minlength=table.size).reshape(table.shape)
+        of_enrolled = candidates[has_attempt & is_enrolled]
+        of_unenrolled = candidates[has_attempt & ~is_enrolled]
+        self.candidates[ENROLLED] += histograms(of_enrolled.T, self.candidates.shape[2])
+        self.candidates[UNENROLLED] += histograms(of_unenrolled.T, self.candidates.shape[2])
 
     def result(self) -> np.ndarray:
         return self.candidates
+
+
+def histograms(numbers: np.ndarray, size: int) -> np.ndarray:
+    """Return how often 0, 1, ... ``size - 1`` stand in each row, int64 (rows, size).
+
+    `numbers`, int64 (rows, n), are overwritten, which saves a copy.
+
+    >>> histograms(np.array([[0, 2, 2], [1, 1, 1]]), 3).tolist()
+    [[1, 0, 2], [0, 3, 0]]
+    """
+    rows = len(numbers)
+    # Each row has numbers of its own: row 1 has ``size`` to ``2 * size - 1``.
+    numbers += np.arange(rows)[:, None] * size
+    return np.bincount(numbers.reshape(-1), minlength=rows * size).reshape(rows, size)

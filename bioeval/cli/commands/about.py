@@ -18,7 +18,7 @@ from bioeval.cli.console import put, show_json, terminal_width
 from bioeval.cli.shared import shared
 
 if TYPE_CHECKING:
-    from bioeval.cli.running import Run
+    from bioeval.cli.running import Output, Run
 
 
 #: The files of scores, and the systems that compared the faces.
@@ -104,12 +104,13 @@ _LEAST_WIDTH = 20
 @click.argument("card", required=False)
 @option("--toml", "Print the card as TOML, to copy and change.", bool)
 @shared(files=False, page=False, name=False, reading=False)
-def protocols_command(run: Run, toml: bool, card: str | None = None) -> None:
+def protocols_command(run: Run, toml: bool, card: str | None = None) -> Output:
     """List the protocols, or explain CARD, a protocol's name or card file (.toml).
 
     bioeval protocols
     bioeval protocols course-all-vs-all
     """
+    from bioeval.cli.running import Output
     from bioeval.protocol.explanation import explain
     from bioeval.protocol.loading import available, load
     from bioeval.showing.terminal import TerminalDocument
@@ -124,13 +125,12 @@ def protocols_command(run: Run, toml: bool, card: str | None = None) -> None:
         columns = Column("protocol", "protocol"), Column("layout", "layout"), Column("title")
         table = Table("protocols", columns, [(x.name, x.layout, x.title) for x in cards])
         listed = TerminalDocument(Section("protocols", "", (table,)))
-        run.keep(listed, [x.as_tables() for x in cards])
-    elif toml:
-        run.keep(cards[0].to_toml(), cards[0].as_tables())
-    else:
-        # Lines longer than usual would be hard to read, however wide the terminal.
-        width = max(min(terminal_width(), 92), _LEAST_WIDTH)
-        run.keep(explain(cards[0], width).rstrip("\n") + "\n", cards[0].as_tables())
+        return Output(listed, [x.as_tables() for x in cards])
+    if toml:
+        return Output(cards[0].to_toml(), cards[0].as_tables())
+    # Lines longer than usual would be hard to read, however wide the terminal.
+    width = max(min(terminal_width(), 92), _LEAST_WIDTH)
+    return Output(explain(cards[0], width).rstrip("\n") + "\n", cards[0].as_tables())
 
 
 @option("--json", "Print one JSON document.", bool, name="as_json")

@@ -18,7 +18,7 @@ from bioeval.cli.shared import DATA, rates, shared
 from bioeval.cli.signatures import option_of
 
 if TYPE_CHECKING:
-    from bioeval.cli.running import Run
+    from bioeval.cli.running import Output, Run
     from bioeval.scores.matrix import Scores
 
 
@@ -158,7 +158,7 @@ def simulate_command(out: str, force: bool, as_json: bool, within: Any, **option
 @option_of("check_data", "--protocol CARD")
 @rates("check_data", "far_targets")
 @shared(use=True, name=False, fails=("warnings > 0",))
-def check_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
+def check_command(run: Run, data: str, second: str | None = None, **options: Any) -> Output:
     """Check DATA before an evaluation; each finding says what to do.
 
     bioeval check scores.npz --far 0.001
@@ -175,9 +175,8 @@ def check_command(run: Run, data: str, second: str | None = None, **options: Any
     scores, claims = run.read_system(data, second)
     run.stages("looking")
     checked = check_data(scores, claims=None if claims is scores else claims, **options)
-    run.finish(checked, name=str(scores.name))
-    if checked.misleads:
-        run.fail("an error in the data makes results misleading")
+    verdicts = ["an error in the data makes results misleading"] if checked.misleads else []
+    return run.write(checked, name=str(scores.name), failures=verdicts)
 
 
 @click.argument("files", nargs=-1, metavar="DATA [FILE] OUT")
@@ -186,7 +185,7 @@ def check_command(run: Run, data: str, second: str | None = None, **options: Any
 @option("--force", "Replace OUT if it exists.", bool)
 @option("--json", "Describe the written file as JSON.", bool, name="as_json")
 @shared(files=False, page=False, printed=False, name=False)
-def convert_command(run: Run, listed: bool, dry_run: bool, files: tuple[str, ...] = ()) -> None:
+def convert_command(run: Run, listed: bool, dry_run: bool, files: tuple[str, ...] = ()) -> Output:
     """Read DATA, any file that `bioeval run` reads, and write it to OUT.
 
     bioeval convert features.mat scores.npz
@@ -196,11 +195,11 @@ def convert_command(run: Run, listed: bool, dry_run: bool, files: tuple[str, ...
     or .csv (a list of pairs, also as .tsv, .txt or .csv.gz). The command lists what OUT cannot
     hold.
     """
+    from bioeval.cli.running import Output
     from bioeval.scores.formats import losses, save
 
     if listed:
-        run.keep(_formats(), None)
-        return
+        return Output(_formats())
     if len(files) not in (2, 3):
         raise click.UsageError(
             f"convert got {counted(len(files), 'files')}; expected DATA, perhaps its second file, "
@@ -208,7 +207,7 @@ def convert_command(run: Run, listed: bool, dry_run: bool, files: tuple[str, ...
         )
     data, *second, out = files
     take_scores(out, run.force or dry_run)
-    scores = run.read(data, *second)
+    scores = run.read(data, second[0] if second else None)
     if not dry_run:
         run.stages(f"writing {out}")
         save(scores, out)
@@ -216,9 +215,8 @@ def convert_command(run: Run, listed: bool, dry_run: bool, files: tuple[str, ...
     about = {"layout": scores.layout, "shape": scores.shape, "kind": scores.kind}
     document = {"file": data, "out": out, **about, "not_kept": lost, "written": not dry_run}
     text = f"{'would write' if dry_run else 'wrote'} {out}: {scores!r}\n"
-    run.keep(text, document)
-    if not run.as_json:
-        run.remark(*(f"bioeval: note: {in_options(line)}" for line in lost))
+    remarks = [] if run.as_json else [f"bioeval: note: {in_options(line)}" for line in lost]
+    return Output(text, document, remarks)
 
 
 def _formats() -> str:

@@ -20,14 +20,15 @@ import click
 from bioeval.base.errors import BioevalError, DataError, counted
 from bioeval.cli.arguments import SCORE, at_least
 from bioeval.cli.command import in_options, option, option_group
-from bioeval.cli.commands.threshold import fail_if_refuted
+from bioeval.cli.commands.threshold import refuted_promises
+from bioeval.cli.defined import require_rates
 from bioeval.cli.shared import ASSURE, EVALUATED, rates, shared
 from bioeval.cli.signatures import option_of
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.cli.running import Run
+    from bioeval.cli.running import Output, Run
     from bioeval.scores.matrix import Scores
 
 #: Options of what a page has besides the evaluation; some need scores, some show images.
@@ -81,7 +82,7 @@ def report_command(
     images: str = "",
     images_root: str | None = None,
     **options: Any,
-) -> None:
+) -> Output:
     """Evaluate DATA and write one HTML page that needs no network or other file.
 
     bioeval report scores.npz --out report.html --check --zoo
@@ -93,6 +94,7 @@ def report_command(
     The page has the answer, the rates at a threshold, the DET and the worst pairs; folded, the
     tables of all results, plots, and the origin of the page.
     """
+    from bioeval.cli.running import Output, outside_all_scores
     from bioeval.page.threshold import NOT_SHARED, PageResults, doubts_of_systems
     from bioeval.scores.alignment import differences
     from bioeval.showing.nodes import with_asked_thresholds
@@ -128,13 +130,17 @@ def report_command(
 
     evaluated: dict[str, Any] = {}
     under_card: dict[str, Scores] = {}
+    verdicts: list[str] = []
     for name, (as_read, in_use) in systems.items():
-        evaluated[name], under_card[name], rows = _evaluated(
-            run, as_read, in_use, threshold, options, further
-        )
+        tree, under_card[name], rows = _evaluated(run, as_read, in_use, threshold, options, further)
+        evaluated[name] = tree
+        if "promise" in tree.children:
+            verdicts += refuted_promises(tree["promise"].dataset)
         contents += rows
+    errors: list[str] = []
     if threshold is not None:
-        run.refuse_outside(with_asked_thresholds(x, [threshold]) for x in evaluated.values())
+        at_threshold = [with_asked_thresholds(tree, [threshold]) for tree in evaluated.values()]
+        errors = outside_all_scores(at_threshold)
     if len(systems) > 1:
         # What a system does not share with the others is said beside its numbers.
         not_shared = differences({name: in_use for name, (_, in_use) in systems.items()})
@@ -146,10 +152,11 @@ def report_command(
     contents.insert(0, evaluated)
 
     doubts = doubts_of_systems(PageResults.collected(contents).nodes)
-    run.remark(*(f"bioeval: warning: {written(doubt)}" for doubt in doubts))
+    remarks = [f"bioeval: warning: {written(doubt)}" for doubt in doubts]
     folder = Path(data[0]).parent if images_root is None else Path(images_root)
     of_images: dict[str, Any] = {"images": images, "image_folder": folder}
-    run.write_page(contents, threshold=threshold, title=title, **of_images)
+    remarks += run.write_page(contents, threshold=threshold, title=title, **of_images)
+    return Output(remarks=remarks, errors=errors, failures=verdicts)
 
 
 def _check_threshold(threshold: float | None, further: Mapping[str, Any]) -> None:
@@ -241,7 +248,7 @@ def _evaluated(
         run.stages("counting")
         settings = {**options, "interval": limits, "extra_thresholds": extra_thresholds}
         tree = evaluate(scores, **settings)
-        run.require_rates(tree, scores, protocol, "thresholds" in options)
+        require_rates(tree, scores, protocol, "thresholds" in options)
         return tree
 
     tree = evaluated([] if threshold is None else [threshold])
@@ -258,7 +265,6 @@ def _evaluated(
         run.stages("checking the promise")
         settings = {name: run.settings[name] for name in ("confidence", "unit")}
         studies["promise"] = check_promise(under_card, threshold, further["promise"], **settings)
-        fail_if_refuted(run, studies["promise"])
     elif threshold is None and opens is not None and further["folds"] > 1:
         run.stages("trying the threshold on other people")
         study = _threshold_study(under_card, opens.rule, further, seed)

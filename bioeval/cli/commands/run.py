@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,13 +21,14 @@ from click.core import ParameterSource
 from bioeval.base.errors import DataError, MissingDependencyError
 from bioeval.cli.arguments import GALLERY, PRIORS, SIZE, TARGET, at_least, joined_lists
 from bioeval.cli.command import option, option_group
+from bioeval.cli.defined import require_rates
 from bioeval.cli.shared import DATA, EVALUATED, TRIES_AND_ENROLMENT, rates, shared
 from bioeval.cli.signatures import option_of
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.cli.running import Run
+    from bioeval.cli.running import Output, Run
     from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
     from bioeval.studies.check import Finding
@@ -165,7 +165,7 @@ def run_command(
     interval: str | None = None,
     worst: int | None = None,
     **options: Any,
-) -> None:
+) -> Output:
     """Evaluate verification, identification or re-identification of DATA, scores or embeddings.
 
     bioeval run scores.npz --interval people --out results --plots
@@ -192,12 +192,12 @@ def run_command(
         raise click.UsageError("--min-dcf needs every impostor score; leave out --no-auc")
     if run.page is not None:  # all tasks share their thresholds there
         options["extra_thresholds"] = ()
-    card_options = _take_card_options(run, options)
+    card_options, use = _take_card_options(run, options)
     failures = {name: options.pop(name, 0.0) for name in ("fta", "fte")}
     thresholds = options.get("thresholds")
 
     # The scores and the card.
-    as_read, scores = run.read_system(data, second)
+    as_read, scores = run.read_system(data, second, use=use)
     divided = _with_gallery(protocol, scores, card_options)
     if divided is not scores:
         scores = as_read = divided
@@ -215,7 +215,7 @@ def run_command(
     run.stages("checking the scores")
     if thresholds is not None:
         tree = with_asked_thresholds(tree, thresholds)
-    run.require_rates(tree, scores, card, thresholds is not None)
+    require_rates(tree, scores, card, thresholds is not None)
 
     # What is added to it.
     if any(failures.values()):
@@ -235,14 +235,14 @@ def run_command(
         words = (f"{x['query']} ({x.get('template', x['label'])})" for x in queries[:_WORST])
         lines.append(f"Worst queries (rows, from 0): {', '.join(words)}")
 
-    def draw(folder: Path) -> None:
+    drawn = []
+    if run.formats:
         from bioeval.tasks.plotted_scores import plotted
 
         # Plots show the scores that the card keeps, as the results do.
         kept = scores if scores.layout == "top-k" else compared(scores, resolved)
-        run.draw(tree, folder, plotted(kept))
-
-    run.finish(tree, records=records, lines=lines, draw=draw)
+        drawn = [(tree, plotted(kept))]
+    return run.write(tree, records=records, lines=lines, drawn=drawn)
 
 
 #: The field of each option, and the sections of the card that may have it, in the order in which
@@ -259,8 +259,8 @@ _FIELDS = {
 }
 
 
-def _take_card_options(run: Run, options: dict[str, Any]) -> dict[str, Any]:
-    """Remove the options of the card from all options, and return them.
+def _take_card_options(run: Run, options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Remove the options of the card from all options; return them, and those of the use.
 
     Templates and their fusion are options of the card unless the system makes claims, which have
     one score.
@@ -271,10 +271,9 @@ def _take_card_options(run: Run, options: dict[str, Any]) -> dict[str, Any]:
     source = click.get_current_context().get_parameter_source("random_state")
     if source is ParameterSource.COMMANDLINE:
         card_options["seed"] = run.settings["random_state"]  # also of intervals
-    if not {"attempts", "enrol"} & run.use.keys():
-        card_options |= run.use
-        run.use = {}
-    return card_options
+    if {"attempts", "enrol"} & run.use.keys():
+        return card_options, run.use
+    return card_options | run.use, {}
 
 
 #: Options of the parts of an experiment, and of one gallery that is chosen among all people.

@@ -18,11 +18,12 @@ from bioeval.cli.arguments import (
     joined_entries,
 )
 from bioeval.cli.command import F, in_options, option
+from bioeval.cli.defined import require_defined
 from bioeval.cli.shared import DATA, shared
 from bioeval.cli.signatures import option_of
 
 if TYPE_CHECKING:
-    from bioeval.cli.running import Run
+    from bioeval.cli.running import Output, Run
 
 
 @DATA
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 @shared(use=True)
 def explain_command(
     run: Run, data: str, probe: str, second: str | None = None, **options: Any
-) -> None:
+) -> Output:
     """Explain a row of DATA: its sorted list, and what each comparison adds to.
 
     bioeval explain scores.npz --probe 17 --threshold 0.4
@@ -44,7 +45,7 @@ def explain_command(
     from bioeval.studies.explain import explain
 
     scores = run.read(data, second)
-    run.finish(explain(scores, probe, **options), name=str(scores.name))
+    return run.write(explain(scores, probe, **options), name=str(scores.name))
 
 
 @DATA
@@ -53,7 +54,7 @@ def explain_command(
 @option_of("zoo", "--permutations N")
 @option_of("zoo", "--seed N", at_least(0), name="random_state")
 @shared(use=True, plots=True, fails=("all_rate@error=fr > 5%",))
-def zoo_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
+def zoo_command(run: Run, data: str, second: str | None = None, **options: Any) -> Output:
     """Evaluate DATA by subject, and test for goats, wolves and lambs.
 
     bioeval zoo scores.npz --threshold far=0.001
@@ -66,7 +67,7 @@ def zoo_command(run: Run, data: str, second: str | None = None, **options: Any) 
     """
     from bioeval.studies.zoo import zoo
 
-    run.finish(zoo(run.read(data, second), **options))
+    return run.write(zoo(run.read(data, second), **options))
 
 
 @DATA
@@ -87,7 +88,7 @@ def groups_command(
     second: str | None = None,
     interval: str | None = None,
     **options: Any,
-) -> None:
+) -> Output:
     """Evaluate verification of DATA by group of people, or by a condition such as light.
 
     bioeval groups scores.npz --by sex
@@ -100,7 +101,7 @@ def groups_command(
     from bioeval.studies.groups import by_group
 
     limits: Any = run.interval(None if interval == "none" else interval) if interval else "auto"
-    run.finish(by_group(run.read(data, second), group, interval=limits, **options))
+    return run.write(by_group(run.read(data, second), group, interval=limits, **options))
 
 
 def _refuse(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -129,7 +130,7 @@ def _refused(name: str) -> Callable[[F], F]:
 @_refused("--enrol")
 @_refused("--templates")
 @shared(plots=True, name=False, fails=("cms=1 < 90%",))
-def gallery_size_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
+def gallery_size_command(run: Run, data: str, second: str | None = None, **options: Any) -> Output:
     """Evaluate identification of DATA by number of enrolled subjects.
 
     bioeval gallery-size scores.npz --sizes 5,10 --max-rank 3
@@ -140,14 +141,14 @@ def gallery_size_command(run: Run, data: str, second: str | None = None, **optio
 
     scores = run.read(data, second)
     dataset = gallery_size(scores, **options)
-    run.require_defined([dataset["cms"]], [scores])
-    run.finish(dataset)
+    require_defined([dataset["cms"]], [scores])
+    return run.write(dataset)
 
 
 @DATA
 @option_of("conventions", "--card CARD", name="cards", multiple=True)
 @shared()
-def conventions_command(run: Run, data: str, second: str | None = None, **options: Any) -> None:
+def conventions_command(run: Run, data: str, second: str | None = None, **options: Any) -> Output:
     """Evaluate DATA by every protocol card that fits, one row each.
 
     bioeval conventions reid.npz --card market1501 --card cuhk03
@@ -157,7 +158,7 @@ def conventions_command(run: Run, data: str, second: str | None = None, **option
     """
     from bioeval.studies.conventions import conventions
 
-    run.finish(conventions(run.read(data, second), **options))
+    return run.write(conventions(run.read(data, second), **options))
 
 
 @click.argument("systems", nargs=-1, required=True, metavar="A [B ...]")
@@ -179,7 +180,7 @@ def gom_command(
     as_given: bool,
     interval: str | None = None,
     **options: Any,
-) -> None:
+) -> Output:
     """Evaluate systems A, B ... by GOM: retrieval and verification at a threshold.
 
     bioeval gom osnet.npz agw.npz
@@ -196,9 +197,9 @@ def gom_command(
     for file, name in zip(systems, run.names(systems), strict=True):
         scores = run.read(file, name=name)
         dataset = gom(scores, scaled=not as_given, interval=limits, **options)
-        run.require_defined([dataset["mean_ap"]], [scores], options["convention"], [dataset])
+        require_defined([dataset["mean_ap"]], [scores], options["convention"], [dataset])
         results[name] = dataset
-    run.finish(results)
+    return run.write(results)
 
 
 @click.argument("truth")
@@ -226,7 +227,7 @@ def tracking_command(
     frames: dict[str, str],
     interval: str | None = None,
     **options: Any,
-) -> None:
+) -> Output:
     """Evaluate tracks against the ground truth, or compare several trackers.
 
     bioeval tracking gt.txt tracker.txt --frames 1050
@@ -252,11 +253,9 @@ def tracking_command(
         trackers = dict(zip(run.names(results), results, strict=True))
         limits = run.interval("sequence-jackknife")
         dataset = tracking(truth, trackers, interval=limits, **options)
-        run.finish(dataset, name=name)
-        return
-    del run.settings["random_state"]  # a jackknife has none
-    dataset = tracking(truth, results[0], interval=run.interval(interval), **options)
-    run.finish(dataset, name=name)
+    else:
+        dataset = tracking(truth, results[0], interval=run.interval(interval), **options)
+    return run.write(dataset, name=name)
 
 
 def _lengths(frames: dict[str, str]) -> int | dict[str, int] | None:

@@ -1,15 +1,17 @@
 """``bioeval compare`` and ``bioeval fuse``: several systems that compared the same templates.
 
-Both name each file (``run.names``: by ``--name``, or else by the file), read it as scores
-(``run.read``), hand the scores by name to the library, and its result to ``run.finish``, which
-writes files and keeps the table for printing. `shared` takes the options that ``run`` has.
+Both name each system (``run.names``: by ``--name``, or else by its file), read its file as scores
+(``run.read``), and hand the scores by name to the library. ``run.write`` writes the result where
+``--out`` and ``--report`` say, and returns what is printed. The options that `shared` adds are in
+``run``; those of the other decorators are the arguments of the function, as ``--measure`` is
+``measures``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,13 +19,13 @@ import click
 from bioeval.base.errors import BioevalWarning, DataError, counted
 from bioeval.cli.arguments import ENTRIES, joined_entries
 from bioeval.cli.command import option
+from bioeval.cli.defined import require_defined
+from bioeval.cli.outputs import take_out
 from bioeval.cli.shared import rates, shared
 from bioeval.cli.signatures import option_of
 
 if TYPE_CHECKING:
-    import xarray as xr
-
-    from bioeval.cli.running import Run
+    from bioeval.cli.running import Output, Run
     from bioeval.scores.matrix import Scores
 
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 @rates("compare", "far_targets", "frr_targets")
 @option_of("compare", "--adjust")
 @shared(use=True, interval=True, plots=True, names=True, fails=("eer > 5%", "worse"))
-def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
+def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> Output:
     """Compare systems on the same templates, with intervals and tests of their differences.
 
     bioeval compare old.npz new.npz
@@ -52,33 +54,33 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> None:
     from bioeval.scores.formats.layouts import lists_trials
     from bioeval.studies.compare import compare
 
+    # The last file may be a list of trials, of all systems.
     files, trials = list(data), None
     if len(files) > 1 and lists_trials(files[-1]):
         trials = files.pop()
     if len(files) == 1:
         raise click.UsageError(f"one system is given, {files[0]}; expected two or more")
-    # A system is a function that reads its file, so that the scores of one are in memory at a time.
-    readers = {
-        name: partial(run.read, file, trials, name)
-        for name, file in zip(run.names(files), files, strict=True)
-    }
+
+    # `compare` calls these functions one after another, so that the scores of one system are in
+    # memory at a time; what follows reads them anew.
+    readers: dict[str, Callable[[], Scores]] = {}
+    for name, file in zip(run.names(files), files, strict=True):
+        readers[name] = partial(run.read, file, trials, name)
     comparison = compare(readers, interval=run.interval("people"), **options)
-    # A comparison without any value has a reason, which is looked for in the scores.
-    protocol = options.get("protocol", "auto")
-    measures = [comparison[x] for x in comparison if f"{x}_difference" in comparison]
-    run.require_defined(measures, (read() for read in readers.values()), protocol)
-    # Plots show the curves of each system, too.
-    evaluated: Mapping[str, xr.DataTree] = {}
-    if run.formats:
-        evaluated = {name: evaluate(read(), protocol) for name, read in readers.items()}
     if "measures" in options:
         comparison = comparison.assign_attrs(measures=" ".join(options["measures"]))
 
-    def draw(folder: Path) -> None:
-        run.draw(comparison, folder)
-        run.draw(evaluated, folder)
+    # A comparison without any value has a reason, which is looked for in the scores.
+    protocol = options.get("protocol", "auto")
+    measures = [comparison[x] for x in comparison if f"{x}_difference" in comparison]
+    require_defined(measures, (read() for read in readers.values()), protocol)
 
-    run.finish(comparison, draw=draw, name=f"{len(readers)} systems")
+    # Plots show the curves of each system, too.
+    drawn: list[tuple[Any, Any]] = [(comparison, ())]
+    if run.formats:
+        evaluated = {name: evaluate(read(), protocol) for name, read in readers.items()}
+        drawn.append((evaluated, ()))
+    return run.write(comparison, drawn=drawn, name=f"{len(readers)} systems")
 
 
 @click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
@@ -104,8 +106,9 @@ def fuse_command(
     normalise: Any,
     weights: dict[str, str],
     train: tuple[str, ...] = (),
+    save_to: str | None = None,
     **options: Any,
-) -> None:
+) -> Output:
     """Fuse systems A, B ... of the same templates in the same order.
 
     bioeval fuse face.npz finger.npz --normalise z --out fused.npz
@@ -114,13 +117,11 @@ def fuse_command(
     table shows each system beside the fused system. Scales (--normalise) are those of the scores of
     --train, or else of the data themselves.
     """
-    import warnings
-
     from bioeval.scores.formats import save
     from bioeval.studies.fuse import fuse
     from bioeval.tasks.verification_task import verification
 
-    # The command line.
+    place = None if save_to is None else take_out(save_to, run.force)
     if len(systems) < 2:
         raise click.UsageError("one system is nothing to fuse; give two files or more")
     if train and len(train) != len(systems):
@@ -132,11 +133,15 @@ def fuse_command(
         raise click.UsageError(
             "'fused' is the name of the fused system; give each system another --name"
         )
-    if run.save_to is not None and run.save_to.suffix.lower() != ".npz":
-        raise DataError(f"{run.save_to}: fused scores are written as .npz")
+    if place is not None and place.suffix.lower() != ".npz":
+        raise DataError(f"{place}: fused scores are written as .npz")
 
-    scores_of = _read(run, names, systems)
-    train_scores_of = _read(run, names, train) if train else None
+    scores_of = {name: run.read(file, name=name) for name, file in zip(names, systems, strict=True)}
+    train_scores_of = None
+    if train:
+        train_scores_of = {
+            name: run.read(file, name=name) for name, file in zip(names, train, strict=True)
+        }
     run.stages("fusing")
     with warnings.catch_warnings():  # the messages of the results have the same
         warnings.simplefilter("ignore", BioevalWarning)
@@ -151,12 +156,13 @@ def fuse_command(
     run.stages("counting")
     shown = {**scores_of, "fused": fused}
     results = {name: verification(scores, **options) for name, scores in shown.items()}
-    run.require_defined([result["eer"] for result in results.values()], shown.values())
-    if run.save_to is not None:
-        run.stages(f"writing {run.save_to}")
-        save(fused, run.save_to)
-        run.remark(f"wrote {run.save_to}: {fused!r}")
-    run.finish(results)
+    require_defined([result["eer"] for result in results.values()], shown.values())
+    remarks = []
+    if place is not None:
+        run.stages(f"writing {place}")
+        save(fused, place)
+        remarks.append(f"wrote {place}: {fused!r}")
+    return run.write(results, remarks=remarks)
 
 
 def _as_numbers(weights: dict[str, str]) -> dict[str, float]:
@@ -169,7 +175,3 @@ def _as_numbers(weights: dict[str, str]) -> dict[str, float]:
         raise click.BadParameter(
             f"{words!r}; expected NAME=NUMBER", param_hint="'--weights'"
         ) from None
-
-
-def _read(run: Run, names: Sequence[str], files: Sequence[str]) -> dict[str, Scores]:
-    return {name: run.read(file, name=name) for name, file in zip(names, files, strict=True)}

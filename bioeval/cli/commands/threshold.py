@@ -18,13 +18,14 @@ from click.core import ParameterSource
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import RATE, SCORE, TARGET
 from bioeval.cli.command import option
+from bioeval.cli.defined import require_defined
 from bioeval.cli.shared import ASSURE, DATA, shared
 from bioeval.cli.signatures import option_of
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bioeval.cli.running import Run
+    from bioeval.cli.running import Output, Run
     from bioeval.scores.matrix import Scores
 
 
@@ -52,7 +53,7 @@ def threshold_command(
     second: str | None = None,
     far: float | None = None,
     **options: Any,
-) -> None:
+) -> Output:
     """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
 
     bioeval threshold scores.npz --far 0.1% --assure 0.95
@@ -84,17 +85,16 @@ def threshold_command(
         target = f"far={far!r}"
     if on:
         _refuse_with("on", options, "threshold", "promise")
-        _judge(run, data, second, target, on)
-    elif "promise" in options:
+        return _judge(run, data, second, target, on)
+    if "promise" in options:
         _refuse_with("promise", options)
-        _check(run, data, second, options)
-    elif "threshold" in options:
+        return _check(run, data, second, options)
+    if "threshold" in options:
         raise click.UsageError("--threshold is for a promise: give --promise far=X too")
-    else:
-        _study(run, data, second, target, options)
+    return _study(run, data, second, target, options)
 
 
-def _judge(run: Run, data: str, second: str | None, target: str, on: tuple[str, ...]) -> None:
+def _judge(run: Run, data: str, second: str | None, target: str, on: tuple[str, ...]) -> Output:
     """Choose a threshold on DATA, and count its errors on the file in `on`."""
     from bioeval.studies.threshold_study import judge_threshold
 
@@ -108,11 +108,11 @@ def _judge(run: Run, data: str, second: str | None, target: str, on: tuple[str, 
         test = run.read(file)
     judged = judge_threshold(train, test, target, interval=run.interval_for(test, None))
     of_test = judged.sel(part="test")
-    run.require_defined([of_test["far"], of_test["frr"]], [test])
-    run.finish(judged)
+    require_defined([of_test["far"], of_test["frr"]], [test])
+    return run.write(judged)
 
 
-def _check(run: Run, data: str, second: str | None, options: dict[str, Any]) -> None:
+def _check(run: Run, data: str, second: str | None, options: dict[str, Any]) -> Output:
     """Check promises about the threshold of ``--threshold``."""
     from bioeval.studies.assurance import check_promise
 
@@ -121,23 +121,24 @@ def _check(run: Run, data: str, second: str | None, options: dict[str, Any]) -> 
         raise DataError("--promise needs the threshold that it is about: --threshold T")
     settings = {name: run.settings[name] for name in ("confidence", "unit")}
     checked = check_promise(scores, options["threshold"], options["promise"], **settings)
-    _finish_with_curves(run, checked, scores, options)
-    fail_if_refuted(run, checked)
+    curves = _with_curves(run, checked, scores, options)
+    return run.write(checked, page=curves, failures=refuted_promises(checked))
 
 
-def _study(run: Run, data: str, second: str | None, target: str, options: dict[str, Any]) -> None:
+def _study(run: Run, data: str, second: str | None, target: str, options: dict[str, Any]) -> Output:
     """Choose a threshold on all of DATA, and estimate its errors for new people."""
     from bioeval.studies.threshold_study import study_threshold
 
+    use = dict(run.use)
     if options["task"] == "open_set":
         # Open-set identification fuses the templates of subjects: --fusion is not of claims here.
-        options["fusion"] = run.use.pop("fusion", "best")
+        options["fusion"] = use.pop("fusion", "best")
     limits, seed = run.interval("people"), run.settings["random_state"]
-    scores = run.read(data, second)
+    scores = run.read(data, second, use=use)
     study = study_threshold(scores, target, interval=limits, random_state=seed, **options)
     on_all = study["rates"].to_dataset().sel(part="all")
-    run.require_defined([on_all["far"], on_all["frr"]], [scores], results=[study.to_dataset()])
-    _finish_with_curves(run, study, scores, options)
+    require_defined([on_all["far"], on_all["frr"]], [scores], results=[study.to_dataset()])
+    return run.write(study, page=_with_curves(run, study, scores, options))
 
 
 def _refuse_with(chosen: str, options: dict[str, Any], *others: str) -> None:
@@ -149,16 +150,16 @@ def _refuse_with(chosen: str, options: dict[str, Any], *others: str) -> None:
         raise click.UsageError(f"--{chosen} is of verification; leave out --task open_set")
 
 
-def fail_if_refuted(run: Run, checked: xr.Dataset) -> None:
-    """Fail by each promise that the data refute."""
-    for promise in checked["promise"].values[checked["verdict"].values == "refuted"]:
-        run.fail(f"the data refute the promise {promise}")
+def refuted_promises(checked: xr.Dataset) -> list[str]:
+    """Return a verdict on each promise that the data refute."""
+    refuted = checked["promise"].values[checked["verdict"].values == "refuted"]
+    return [f"the data refute the promise {promise}" for promise in refuted]
 
 
-def _finish_with_curves(
+def _with_curves(
     run: Run, study: xr.Dataset | xr.DataTree, scores: Scores, options: dict[str, Any]
-) -> None:
-    """Finish with a study, or promises; a page also has the curves at their thresholds."""
+) -> dict[Any, xr.DataTree] | None:
+    """Return a study, or promises, with the curves at their thresholds for a page, if any."""
     import numpy as np
     import xarray as xr
 
@@ -166,8 +167,7 @@ def _finish_with_curves(
     from bioeval.tasks.verification_task import verification
 
     if run.page is None:
-        run.finish(study)
-        return
+        return None
     task = f"verification/{scores.claims.name or 'single'}"
     evaluate = functools.partial(verification, scores)
     if options["task"] == "open_set":
@@ -183,4 +183,4 @@ def _finish_with_curves(
         curves = evaluate(thresholds=thresholds)
     name = str(study.attrs["result_type"]).replace("-", "_")
     tree = xr.DataTree.from_dict({task: curves, name: study})
-    run.finish(study, page={scores.name: tree})
+    return {scores.name: tree}
