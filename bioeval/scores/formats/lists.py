@@ -60,11 +60,7 @@ from bioeval.scores.formats.tables import (
     wrong_shape,
 )
 from bioeval.scores.keys import as_keys, counts_rows, keys_of
-from bioeval.scores.labels import (
-    as_objects,
-    missing_values,
-    normal,
-)
+from bioeval.scores.labels import as_objects, missing_values, normal
 from bioeval.scores.matrix import Scores
 from bioeval.scores.metadata import LABEL_COLUMNS
 
