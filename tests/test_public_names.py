@@ -19,8 +19,9 @@ SCORES = """
 
 # Names for the package itself: see "The inner interface" in CONTRIBUTING.md.
 INNER = """
-    cells codes exclusions has_mask streams loaded with_pairs with_remarks pair_distances
-    remarks origin metric reading claims claims_name claims_title visits_of tries is_derived
+    cells codes sides are_labelled exclusions has_mask streams memory loaded with_codes with_pairs
+    with_remarks pair_distances
+    remarks origin metric reading claims claim_attempts is_derived
     junk_ids no_person_ids keys pair_keys layout_in_words doubt_of_square failures gallery_order
 """
 

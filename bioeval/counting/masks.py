@@ -31,7 +31,7 @@ from bioeval.counting.sorted_matrix import (
 from bioeval.counting.sorted_scores import SortedScores
 from bioeval.counting.threshold_rules import PointsWanted
 from bioeval.counting.ties import tied_ahead
-from bioeval.counting.verification import Use, Verified, count_searches
+from bioeval.counting.verification import Use, count_searches, to_verify
 from bioeval.protocol.tasks import ImpostorProbes, Search, Ties
 from bioeval.scores.distances import scored
 from bioeval.scores.matrix import Scores
@@ -429,19 +429,19 @@ class SelectedParts:
         for part, (scores, claims) in enumerate(zip(self.scores, self.claims, strict=True)):
             if scores is None:
                 continue
-            verified_by_fusion = {}
+            verifying = []
             for fusion in fusions:
                 use = Use("multi", fusion) if fusion else Use()
-                verified_by_fusion[fusion] = Verified(
-                    scores, use, wanted=wanted, claims=claims, about=self.about
+                verifying.append(
+                    to_verify(scores, use, wanted=wanted, claims=claims, about=self.about)
                 )
             searching = {
                 key: Searching(scores, task, self.about) for key, task in tasks_by_key.items()
             }
-            all_searches = count_searches(scores, list(verified_by_fusion.values()), searching)
+            verified_of_part, all_searches = count_searches(scores, verifying, searching)
             for key, searches in all_searches.items():
                 self._searches[key][part] = searches
-            for fusion, verified in verified_by_fusion.items():
+            for fusion, verified in zip(fusions, verified_of_part, strict=True):
                 self._attempts[fusion][part] = verified.attempts
                 if verified.unenrolled is not None:
                     self.unenrolled[fusion][part] = verified.unenrolled

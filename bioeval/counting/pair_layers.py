@@ -141,6 +141,7 @@ def count_layers(
     if verified.claims is not None or scores.layout == "pairs":
         return _count_listed(verified, thresholds, sinks)
     parts = verified.parts  # as they were counted: tiles of embeddings make no matrix
+    assert parts is not None
     if any(sink.needs_pairs for sink in sinks):
         probing = scores.codes.probe
         changes = np.count_nonzero(probing[1:] != probing[:-1]) + 1

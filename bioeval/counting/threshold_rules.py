@@ -61,7 +61,7 @@ class PointsWanted:
         return cls(targets, np.empty((0, 3)), False, thresholds)
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class VerificationPoints:
     """Operating points of verification."""
 

@@ -1,16 +1,19 @@
 """Verification: which attempts are made, and how they are counted.
 
 A claim is made by a probe, and names the person that it is compared with. An attempt is a claim, or
-each comparison of two templates if templates are not fused (:class:`Use`). :class:`Verified` has
-one verification: its options are checked first, :func:`count` then counts the attempts of one or
-more verifications, and :meth:`Verified.find_points` derives operating points from them.
+each comparison of two templates if templates are not fused (:class:`Use`). There are three steps::
+
+    asked = to_verify(scores, Use("single"), wanted=wanted)  # checks the options
+    (verified,), _ = count(scores, [asked])  # one pass, also for several verifications
+    points = verified.find_points(symmetric=True, with_thresholds=True)
+
 :class:`CollectAttempts` counts where each probe claims everybody; listed claims are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, Literal, NamedTuple, Self
@@ -184,101 +187,108 @@ def is_mirrored(block: Block, values: np.ndarray) -> bool:
     )
 
 
-class Verified:
-    """One verification: its options and, after :func:`count`, its attempts.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Verifying:
+    """One verification that is to be counted; :func:`to_verify` checks its arguments."""
 
-    Thresholds and claims are arguments of :func:`bioeval.verification`.
+    scores: Scores
+    use: Use
+    wanted: PointsWanted | None  # the operating points
+    #: The user's thresholds, as distances, or their number; None: the default.
+    requested_thresholds: CurveThresholds
+    claims: Claims | None = None  # None: each probe claims everybody
+    claims_of: str = "all"  # which claims, in words
+    not_enrolled: Claims | None = None  # drawn claims by probes who are not enrolled
+    skipped_claims: int = 0  # the number of claims of people who are not enrolled
+    provenance: Provenance | None = None  # if it is known, for `Verified.about`
 
-    - `attempts`, after :func:`count`
-    - `parts`, after :func:`count`, if claims are not listed: the parts that were counted
-    - `unenrolled`, after :func:`count`: the increasing scores of drawn claims by probes who are not
-      enrolled; None without drawn claims
-    - `points`, after :meth:`find_points`
-    - `claims`: the claims, unless each probe claims everybody; `claims_of`: words that say which
-    - `not_enrolled`: drawn claims by probes who are not enrolled
-    - `skipped_claims`: the number of claims of people who are not enrolled
-    """
-
-    attempts: Attempts
-    parts: Parts
-    unenrolled: np.ndarray | None = None
-    points: VerificationPoints
-    claims: Claims | None = None
-    not_enrolled: Claims | None = None
-    claims_of: str = "all"
-    skipped_claims: int = 0
-
-    def __init__(
-        self,
-        scores: Scores,
-        use: Use | None = None,
-        *,
-        wanted: PointsWanted | None = None,
-        thresholds: CurveThresholds = None,
-        claims: Any = None,
-        unenrolled_claims: UnenrolledClaims = "raise",
-        about: Provenance | None = None,
-    ):
-        require_all_scores(scores)
-        use = (use or Use()).of_kind(scores.kind)
-        require_choice("unenrolled_claims", unenrolled_claims, UnenrolledClaims)
-        require_values(scores, "verification")
-        if use.fused or claims is not None:
-            require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
-        self.scores, self.use, self.wanted = scores, use, wanted
-        if about is not None:
-            self.about = about
-        if claims is not None:
-            # Claims that a user gave: listed, by name, drawn, or to be drawn by a sampler.
-            from bioeval.partition.claims import ClaimSampler, DrawnClaims, parse_claims
-
-            self.claims_of = "explicit"
-            if isinstance(claims, ClaimSampler):
-                self.claims_of = f"drawn by {claims!r}"
-                claims = claims.draw(scores)
-            if isinstance(claims, DrawnClaims):
-                is_enrolled = claims.enrolled
-                others = claims.probe[~is_enrolled], claims.subject[~is_enrolled]
-                self.not_enrolled = Claims(*parse_claims(scores, others, "raise")[0])
-                claims = claims.probe[is_enrolled], claims.subject[is_enrolled]
-            if index_of(claims) is not None:
-                ordered = in_order(claims, scores.keys(0), "`claims`")
-                claims = ordered.values
-                self.scores = scores.with_remarks(*ordered.remarks)
-            parsed, self.skipped_claims = parse_claims(scores, claims, unenrolled_claims)
-            self.claims = Claims(*parsed)
-        #: The user's thresholds, as distances, or their number; None: the default.
-        self.requested_thresholds = thresholds
-        #: The thresholds of the curve, if they are known before the count.
-        self.grid: np.ndarray | None = None
-        if isinstance(thresholds, np.ndarray):
-            self.requested_thresholds = self.grid = to_internal(thresholds, scores.kind)
-
-    # -- attempts
-
-    def reducer_for(self, parts: Parts) -> CollectAttempts:
-        """Return the reducer that counts the attempts, if claims are not listed."""
-        if isinstance(self.requested_thresholds, int) and not parts.few:
+    def grid_before(self, parts: Parts) -> np.ndarray | None:
+        """Return the thresholds of the curve, if they are known before attempts are counted."""
+        requested = self.requested_thresholds
+        if isinstance(requested, int) and not parts.few:
             (extent,) = reduce(parts, Extent(self.use.fused))
-            self.grid = grid_over(extent, number=self.requested_thresholds)
-        thresholds = np.empty(0) if self.grid is None else self.grid
+            return grid_over(extent, number=requested)
+        return requested if isinstance(requested, np.ndarray) else None
+
+    def reducer(self, grid: np.ndarray | None) -> CollectAttempts:
+        """Return the reducer that counts the attempts, if claims are not listed."""
+        thresholds = np.empty(0) if grid is None else grid
         if self.wanted is not None and self.wanted.thresholds is not None:
             thresholds = np.union1d(thresholds, self.wanted.thresholds)
         return CollectAttempts(self.use.fused, self.wanted, thresholds)
 
-    def read_claims(self, claims: Claims) -> None:
-        """Read the attempts of listed claims."""
-        rule = self.use.fused
-        scores, claim = attempts_of_claims(self.scores, rule, claims)
-        is_own = self.scores.gallery_order.probe_group[claims.probe] == claims.group
-        self.attempts = Attempts.from_scores(scores[is_own[claim]], scores[~is_own[claim]])
-        if (needed := order_of(rule)) > 1:
-            lost = np.setdiff1d(attempts_of_claims(self.scores, "best", claims)[1], claim)
-            lost_genuine = int(np.count_nonzero(is_own[lost]))
-            self.about = self.about.without_claims(lost_genuine, len(lost) - lost_genuine, needed)
-        if self.not_enrolled is not None:
-            scores, _ = attempts_of_claims(self.scores, rule, self.not_enrolled)
-            self.unenrolled = np.sort(scores)
+    def verified(self, attempts: Attempts, **counted: Any) -> Verified:
+        """Return the verification with its attempts; `counted` are further fields."""
+        asked = {x.name: getattr(self, x.name) for x in fields(self)}
+        return Verified(**asked, attempts=attempts, **counted)
+
+
+def to_verify(
+    scores: Scores,
+    use: Use | None = None,
+    *,
+    wanted: PointsWanted | None = None,
+    thresholds: CurveThresholds = None,
+    claims: Any = None,
+    unenrolled_claims: UnenrolledClaims = "raise",
+    about: Provenance | None = None,
+) -> Verifying:
+    """Check a verification that is to be counted.
+
+    Thresholds and claims are arguments of :func:`bioeval.verification`.
+    """
+    require_all_scores(scores)
+    use = (use or Use()).of_kind(scores.kind)
+    require_choice("unenrolled_claims", unenrolled_claims, UnenrolledClaims)
+    require_values(scores, "verification")
+    if use.fused or claims is not None:
+        require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
+    if isinstance(thresholds, np.ndarray):
+        thresholds = to_internal(thresholds, scores.kind)
+    asked = Verifying(
+        scores=scores, use=use, wanted=wanted, requested_thresholds=thresholds, provenance=about
+    )
+    if claims is None:
+        return asked
+
+    # Claims that a user gave: listed, by name, drawn, or to be drawn by a sampler.
+    from bioeval.partition.claims import ClaimSampler, DrawnClaims, parse_claims
+
+    claims_of = "explicit"
+    if isinstance(claims, ClaimSampler):
+        claims_of = f"drawn by {claims!r}"
+        claims = claims.draw(scores)
+    not_enrolled = None
+    if isinstance(claims, DrawnClaims):
+        is_enrolled = claims.enrolled
+        others = claims.probe[~is_enrolled], claims.subject[~is_enrolled]
+        not_enrolled = Claims(*parse_claims(scores, others, "raise")[0])
+        claims = claims.probe[is_enrolled], claims.subject[is_enrolled]
+    if index_of(claims) is not None:
+        ordered = in_order(claims, scores.keys(0), "`claims`")
+        claims = ordered.values
+        asked = replace(asked, scores=scores.with_remarks(*ordered.remarks))
+    parsed, skipped_claims = parse_claims(scores, claims, unenrolled_claims)
+    return replace(
+        asked,
+        claims=Claims(*parsed),
+        claims_of=claims_of,
+        not_enrolled=not_enrolled,
+        skipped_claims=skipped_claims,
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Verified(Verifying):
+    """One verification, and its attempts."""
+
+    attempts: Attempts
+    grid: np.ndarray | None = None  # see :meth:`Verifying.grid_before`
+    parts: Parts | None = None  # that were counted; None for listed claims
+    #: The increasing scores of drawn claims by probes who are not enrolled.
+    unenrolled: np.ndarray | None = None
+    #: Claims that have no score, since the claimed person has too few templates for the fusion.
+    lost: ClaimsLost = NO_CLAIMS_LOST
 
     @cached_property
     def curve(self) -> tuple[np.ndarray, np.ndarray]:
@@ -296,14 +306,14 @@ class Verified:
     # -- operating points
 
     def find_points(
-        self, points: PointsWanted | None = None, *, symmetric: bool | None, with_thresholds: bool
-    ) -> None:
-        """Find the operating points, by default all wanted points.
+        self, wanted: PointsWanted | None = None, *, symmetric: bool | None, with_thresholds: bool
+    ) -> VerificationPoints:
+        """Return the operating points, by default those that were wanted of the count.
 
         `symmetric` says whether each pair was counted in both directions, None if unknown. The
         thresholds of the points become thresholds of the curve, too, if `with_thresholds`.
         """
-        wanted = self.wanted if points is None else points
+        wanted = self.wanted if wanted is None else wanted
         assert wanted is not None
         attempts = self.attempts
         error, values_of_parts = point_values(attempts.points, wanted, symmetric)
@@ -318,7 +328,7 @@ class Verified:
             extra = np.concatenate(found)
             extra = extra[np.isfinite(extra)]
         last, first = error.ends
-        self.points = VerificationPoints(
+        return VerificationPoints(
             wanted,
             (float(last[0]), float(first[0])),
             values,
@@ -332,7 +342,9 @@ class Verified:
 
     @cached_property
     def about(self) -> Provenance:
-        return Provenance.from_scores(self.scores)
+        """Facts of the scores, and the claims that are lost."""
+        about = self.provenance or Provenance.from_scores(self.scores)
+        return about.without_claims(*self.lost)
 
     @property
     def _sides(self) -> tuple[np.ndarray, np.ndarray]:
@@ -366,45 +378,67 @@ class Verified:
         return self.compared.pairs == ComparedPeople.from_sides(*people).pairs
 
 
-def count(scores: Scores, verifying: Sequence[Verified], *further: Reducer) -> list[Any]:
-    """Find the attempts of verifications in one pass; return the results of `further` reducers."""
+def count(
+    scores: Scores, verifying: Sequence[Verifying], *further: Reducer
+) -> tuple[list[Verified], list[Any]]:
+    """Find the attempts of verifications in one pass; also return results of `further` reducers."""
     if not verifying and not further:
-        return []
+        return [], []
     by_blocks = [x for x in verifying if x.claims is None]  # listed claims are read by themselves
     fusions = {*(x.use.fused for x in by_blocks), *(x.fusion for x in further)}
     parts = parts_of(scores, nearest=fusions <= {None, "best"})
     too_few = {
         fusion: counter for fusion in fusions for counter in TooFewTemplates.counters(fusion)
     }
-    reducers = [x.reducer_for(parts) for x in by_blocks]
-    results = reduce(parts, *reducers, *too_few.values(), *further)
-    attempts = results[: len(reducers)]
-    results = results[len(reducers) :]
-    lost_by_fusion = dict(zip(too_few, results, strict=False))
-    for verified, attempts_of_one in zip(by_blocks, attempts, strict=True):
-        verified.parts = parts
-        verified.attempts = attempts_of_one
-        lost: ClaimsLost = lost_by_fusion.get(verified.use.fused, NO_CLAIMS_LOST)
-        verified.about = verified.about.without_claims(*lost)
-    for verified in verifying:
-        if verified.claims is not None:
-            verified.read_claims(verified.claims)
-    return results[len(too_few) :]
+    grids = [x.grid_before(parts) for x in by_blocks]
+    reducers = [x.reducer(grid) for x, grid in zip(by_blocks, grids, strict=True)]
+    results = iter(reduce(parts, *reducers, *too_few.values(), *further))
+    attempts_of_each = iter([*zip(islice(results, len(reducers)), grids, strict=True)])
+    lost_by_fusion: dict[str | None, ClaimsLost] = dict(zip(too_few, results, strict=False))
+    verified = []
+    for asked in verifying:
+        if asked.claims is not None:
+            verified.append(_read_claims(asked, asked.claims))
+            continue
+        attempts, grid = next(attempts_of_each)
+        lost = lost_by_fusion.get(asked.use.fused, NO_CLAIMS_LOST)
+        verified.append(asked.verified(attempts, grid=grid, parts=parts, lost=lost))
+    return verified, [*results]
+
+
+def _read_claims(asked: Verifying, claims: Claims) -> Verified:
+    """Return a verification with the attempts of its listed claims."""
+    scores, rule = asked.scores, asked.use.fused
+    distance, claim = attempts_of_claims(scores, rule, claims)
+    is_own = scores.gallery_order.probe_group[claims.probe] == claims.group
+    attempts = Attempts.from_scores(distance[is_own[claim]], distance[~is_own[claim]])
+    lost = NO_CLAIMS_LOST
+    if (needed := order_of(rule)) > 1:
+        without_score = np.setdiff1d(attempts_of_claims(scores, "best", claims)[1], claim)
+        lost_genuine = int(np.count_nonzero(is_own[without_score]))
+        lost = (lost_genuine, len(without_score) - lost_genuine, needed)
+    unenrolled = None
+    if asked.not_enrolled is not None:
+        unenrolled = np.sort(attempts_of_claims(scores, rule, asked.not_enrolled)[0])
+    requested = asked.requested_thresholds
+    grid = requested if isinstance(requested, np.ndarray) else None
+    return asked.verified(attempts, grid=grid, unenrolled=unenrolled, lost=lost)
 
 
 def count_searches(
-    scores: Scores, verifying: Sequence[Verified], searching: Mapping[Any, Searching]
-) -> dict[Any, Searches]:
+    scores: Scores, verifying: Sequence[Verifying], searching: Mapping[Any, Searching]
+) -> tuple[list[Verified], dict[Any, Searches]]:
     """Find the attempts of verifications, and search, in one pass; return the searches by key."""
     reducers = [reducer for x in searching.values() for reducer in x.reducers]
-    facts = iter(count(scores, verifying, *reducers))
-    return {key: x.result(*islice(facts, len(x.reducers))) for key, x in searching.items()}
+    verified, results = count(scores, verifying, *reducers)
+    facts = iter(results)
+    searches = {key: x.result(*islice(facts, len(x.reducers))) for key, x in searching.items()}
+    return verified, searches
 
 
 def verify(scores: Scores, use: Use | None = None, **options: Any) -> Verified:
-    """Count one verification, with the options of :class:`Verified`."""
-    verified = Verified(scores, use, **options)
-    count(scores, [verified])
+    """Count one verification, with the options of :func:`to_verify`."""
+    (verified,), _ = count(scores, [to_verify(scores, use, **options)])
     return verified
 
 

@@ -409,7 +409,8 @@ def scale_of(scores: Scores) -> dict[str, str | None]:
         "kind": scores.kind,
         "metric": scores.metric or None,  # of embeddings
         # What is accepted or rejected; None for pairs, which a program may fuse.
-        "attempts": scores.claims.title or (None if scores.layout == "pairs" else "comparisons"),
+        "attempts": scores.claim_attempts.title
+        or (None if scores.layout == "pairs" else "comparisons"),
         "origin": "distances of embeddings" if scores.metric else origin,
     }
 

@@ -186,7 +186,7 @@ def claim_scores(
         reading=tried.reading,
         remarks=tuple(remarks),
         _excluded_before=tuple(left_out(scores)),
-        claims=ClaimAttempts(
+        claim_attempts=ClaimAttempts(
             in_words,
             title,
             name="claims" if attempts is None else "visits",
@@ -277,7 +277,7 @@ def deciding_tries(
     None where attempts have no tries. `row` and `column` are the cells of claims with a score. A
     try is a row of the scores of which the claims were made; among equal tries the first decides.
     """
-    tries: Tries | None = claims.claims.tries
+    tries: Tries | None = claims.claim_attempts.tries
     if tries is None:
         return None
     attempt = claims.probe_ids[row] - tries.first_id  # (claims,)
@@ -530,7 +530,7 @@ class Tries:
 
 def failures_of_tries(scores: Scores) -> tuple[int, int] | None:
     """Return the numbers of failed genuine and impostor comparisons of tries; None without."""
-    tries: Tries | None = scores.claims.tries
+    tries: Tries | None = scores.claim_attempts.tries
     if tries is None:
         return None
     rows = np.flatnonzero(np.isin(tries.attempt, scores.probe_ids - tries.first_id))

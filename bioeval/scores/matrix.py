@@ -252,7 +252,7 @@ class Scores:
     #: Labels of no person, as given, or by the names of images; None: the labels of `NO_PERSON`.
     distractor_ids: tuple[int | str, ...] | None = None
     junk_ids: tuple[int, ...] = ()
-    claims = ClaimAttempts()
+    claim_attempts = ClaimAttempts()
     memory = MemoryLimit()
 
     # How the scores were made, for the descriptions and remarks of results.
@@ -828,6 +828,11 @@ class Scores:
         return codes.apart(self.no_person_ids, 2 * codes.probe + 1, 2 * codes.gallery)
 
     @property
+    def claims(self) -> str:
+        """What an attempt of claim scores is, in words; empty if an attempt is a comparison."""
+        return self.claim_attempts.in_words
+
+    @property
     def no_person_ids(self) -> tuple[Any, ...]:
         """The labels of junk and distractors; the empty label stands for a missing label."""
         return (*self.junk_ids, *ids_of_no_person(self.distractor_ids))
@@ -1047,7 +1052,7 @@ class Scores:
         trials = self._of_pairs(pairs, kind=self.kind, nan=self.nan, name=self.name)
         return trials._with(
             **{name: getattr(self, name) for name in _KEPT_BY_PAIRS},
-            claims=self.claims.of_cells(),
+            claim_attempts=self.claim_attempts.of_cells(),
             _excluded_before=(*self._excluded_before, *self.exclude),
             remarks=tuple(notes),
         )
@@ -1246,7 +1251,9 @@ class Scores:
         if self.layout == "pairs":
             return self._with(_source=replace(self.pairs, values=values), kind=kind)
         view = self._with(
-            _source=Cells(values, self.mask), kind=kind, claims=replace(self.claims, tries=None)
+            _source=Cells(values, self.mask),
+            kind=kind,
+            claim_attempts=replace(self.claim_attempts, tries=None),
         )
         return view.with_remarks(*remarks) if remarks else view
 
@@ -1376,7 +1383,7 @@ def require_subjects(scores: Scores, input_name: str) -> None:
 
 def require_templates(scores: Scores, task: str) -> None:
     """Raise :class:`ProtocolError` of claim scores, which have no templates to rank."""
-    if scores.claims.name:
+    if scores.claims:
         raise ProtocolError(
             f"{task} ranks the templates of a gallery, and these are claim scores, which are for "
             "verification; give the scores that the claims were made of"

@@ -79,8 +79,8 @@ class Provenance:
         cached = _PROVENANCE_OF.get(scores)
         if cached is not None and cached.fingerprints == (fingerprint,):
             return cached
-        incomplete = number_of_claims(scores, scores.claims.incomplete)
-        too_few = number_of_claims(scores, scores.claims.too_few)
+        incomplete = number_of_claims(scores, scores.claim_attempts.incomplete)
+        too_few = number_of_claims(scores, scores.claim_attempts.too_few)
         provenance = cls(
             **_sizes(scores),
             name=scores.name or "",
@@ -92,11 +92,11 @@ class Provenance:
             metric=scores.metric,
             exclude=_BETWEEN_NAMES.join(left_out(scores)),
             reading=scores.reading,
-            use=scores.claims.in_words,
-            use_title=scores.claims.title,
-            use_name=scores.claims.name,
-            use_fusion=scores.claims.fusion,
-            tries=scores.claims.most_tries,
+            use=scores.claims,
+            use_title=scores.claim_attempts.title,
+            use_name=scores.claim_attempts.name,
+            use_fusion=scores.claim_attempts.fusion,
+            tries=scores.claim_attempts.most_tries,
             failures=scores.failures if scores.nan != "raise" else (0, 0),
             incomplete=incomplete,
             too_few=too_few,
@@ -172,7 +172,7 @@ def _notes_on_scores(
     if any(incomplete):
         genuine, impostor = incomplete
         notes.append(Message("transactions-incomplete", genuine=genuine, impostor=impostor))
-    notes += too_few_notes(*too_few, scores.claims.templates_needed)
+    notes += too_few_notes(*too_few, scores.claim_attempts.templates_needed)
     notes += _failure_notes(scores)
     if scores.layout == "pairs" and scores.pairs.missing:
         listed = scores.pairs.missing + scores.shape[0]

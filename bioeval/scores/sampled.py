@@ -136,7 +136,7 @@ def judge_kind(scores: Scores) -> tuple[Literal["ok", "warning", "error"], Messa
     # Rounded, since the last digits of distances of embeddings depend on how they are read.
     about: dict[str, Any] = {"kind": kind, "auc": round(auc, 4)}
     margin = _MARGIN / math.sqrt(max(2, people))
-    if auc < (_CHANCE_OF_FUSED if scores.claims.name else 0.5) - margin:
+    if auc < (_CHANCE_OF_FUSED if scores.claims else 0.5) - margin:
         if metric:
             return "error", Message("labels-wrong", **about, metric=metric)
         if not knows_people(scores):  # no labels make the classes, which may be exchanged
@@ -251,7 +251,7 @@ def find_copies(scores: Any) -> Copies | None:
 
     None if the scores cannot tell. Comparisons that are left out do not count.
     """
-    is_judged = scores.are_labelled and not scores.claims.name
+    is_judged = scores.are_labelled and not scores.claims
     if scores.layout == "top-k":
         is_judged = is_judged and not scores.lists.own_entries_are_stated
     elif scores.layout == "pairs":

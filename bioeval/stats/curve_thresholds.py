@@ -15,6 +15,7 @@ import numpy as np
 from bioeval.counting.operating_points import Attempts
 from bioeval.counting.order import runs
 from bioeval.counting.reduce import OfEachBlock, reduce
+from bioeval.counting.threshold_rules import VerificationPoints
 from bioeval.counting.verification import Verified
 from bioeval.stats.error_curves import CurveMeasure, ErrorColumns, corrected_to
 
@@ -44,7 +45,7 @@ _REJECTED = np.array([0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
 _SINGLE_STEPS = 10
 
 
-def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
+def thresholds_of(verified: Verified, points: VerificationPoints) -> tuple[np.ndarray, bool]:
     """Return increasing thresholds, and whether they are all the distinct scores.
 
     The thresholds are denser around the equal error rate, and depend on the scores alone.
@@ -70,7 +71,7 @@ def thresholds_of(verified: Verified) -> tuple[np.ndarray, bool]:
 
     if len(edges):  # else no impostor score is finite
         wanted = _levels(attempts.impostors)
-        accepts_at_eer = verified.points.values["eer"] * attempts.impostors
+        accepts_at_eer = points.values["eer"] * attempts.impostors
         if accepts_at_eer > 0:
             wanted = np.append(wanted, accepts_at_eer * np.geomspace(0.5, 2.0, 33))
         edges = edges[np.minimum(np.searchsorted(accepted, wanted), len(edges) - 1)]
@@ -128,7 +129,9 @@ def grid_of(distances: np.ndarray) -> np.ndarray:
     return np.unique(ordered)
 
 
-def genuine_rows(verified: Verified, most: int) -> tuple[np.ndarray, np.ndarray, bool]:
+def genuine_rows(
+    verified: Verified, points: VerificationPoints, most: int
+) -> tuple[np.ndarray, np.ndarray, bool]:
     """Return thresholds at which curves are exact for any weights, at most `most`.
 
     Between two genuine scores FRR does not change. Therefore the least FRR at a FAR, the least
@@ -158,7 +161,7 @@ def genuine_rows(verified: Verified, most: int) -> tuple[np.ndarray, np.ndarray,
 
     # FAR and FRR cross near the EER of the data, so that impostor scores matter there alone.
     far = below / max(attempts.impostor_attempts, 1)
-    eer = verified.points.values["eer"]
+    eer = points.values["eer"]
     is_near_eer = (far >= eer / _AROUND) & (far <= eer * _AROUND)
     needed = np.union1d(thresholds, just_below[is_tied | (has_impostor_before & is_near_eer)])
     if len(needed) <= most:
@@ -180,20 +183,26 @@ class CountedThresholds:
     - `at_genuine`: those of :func:`genuine_rows`; empty if the thresholds are all scores
     """
 
-    def __init__(self, verified: Verified, measures: Sequence[CurveMeasure], columns: int):
+    def __init__(
+        self,
+        verified: Verified,
+        points: VerificationPoints,
+        measures: Sequence[CurveMeasure],
+        columns: int,
+    ):
         """Choose thresholds for some measures, to be counted in a number of columns."""
-        self._points = verified.points
-        self.usual, self.every_score = thresholds_of(verified)
+        self._points = points
+        self.usual, self.every_score = thresholds_of(verified, points)
         self.thresholds = self.usual
         self.at_genuine = self._untied_scores = np.empty(0)
         self._is_exact = True
         if self.every_score:
             return
         # Rates are exact at operating points, and at a few thresholds that a user asks for.
-        values = verified.points.values
+        values = points.values
         names = "threshold_at_far", "threshold_at_frr", "eer_threshold"
         further = [np.ravel(values[name]) for name in names if name in values]
-        further += [measure.own_thresholds(verified.points) for measure in measures]
+        further += [measure.own_thresholds(points) for measure in measures]
         if verified.requested_thresholds is not None:
             requested = verified.curve[0]
             if len(requested) <= _MOST_REQUESTED:
@@ -201,7 +210,7 @@ class CountedThresholds:
         self.thresholds = _with_finite(self.usual, np.concatenate(further))
         # The number of rows is the same for all measures, so that no value depends on others.
         most = MOST_CELLS // columns - len(self.usual)
-        self.at_genuine, self._untied_scores, self._is_exact = genuine_rows(verified, most)
+        self.at_genuine, self._untied_scores, self._is_exact = genuine_rows(verified, points, most)
 
     def untied(self, thresholds: np.ndarray) -> np.ndarray | None:
         """Return which thresholds are genuine scores that no impostor score equals; or None."""

@@ -24,6 +24,7 @@ import numpy as np
 from bioeval.base.errors import Message
 from bioeval.base.progress import stage
 from bioeval.counting.pair_layers import count_layers
+from bioeval.counting.threshold_rules import VerificationPoints
 from bioeval.counting.verification import Verified
 from bioeval.results.support import independent_trials
 from bioeval.results.variables import VERIFICATION
@@ -54,13 +55,16 @@ MOST_DRAWN = 1 << 22
 
 
 def verification_intervals(
-    dataset: xr.Dataset, verified: Verified, options: IntervalMethod
+    dataset: xr.Dataset,
+    verified: Verified,
+    points: VerificationPoints,
+    options: IntervalMethod,
 ) -> xr.Dataset:
-    """Return a result of verification with confidence intervals; `verified` has its counts."""
+    """Return a result of verification with confidence intervals, from its counts and points."""
     counts = {}
     if options.by_subject:
         require_people(verified.scores, method=options.method)
-        columns = VerificationColumns(verified, options)
+        columns = VerificationColumns(verified, points, options)
         limits, remarks = columns.limits()
         limits["far"] = columns.curve.far.limits_at(dataset["far"].values)
         limits["frr"] = columns.curve.frr.limits_at(dataset["frr"].values)
@@ -114,6 +118,7 @@ class VerificationColumns:
     def __init__(
         self,
         verified: Verified,
+        points: VerificationPoints,
         options: IntervalMethod,
         measures: Sequence[CurveMeasure] | None = None,
         *,
@@ -122,9 +127,10 @@ class VerificationColumns:
         """Count the attempts of each person, and compute some measures or all.
 
         People are left out in turn, unless the method resamples them. People are `drawn` again; by
-        default, if the method resamples them. `verified` has its operating points.
+        default, if the method resamples them.
         """
         self.verified = verified
+        self.points = points
         self.options = options
         self.people = verified.people
         no_person = self.people.no_person
@@ -135,8 +141,8 @@ class VerificationColumns:
 
         # The limit of the EER bounds the limit of the AUC.
         all_measures = dict.fromkeys((EER, *(measures or curve_measures())))
-        defined = [x for x in all_measures if x.is_defined(verified.points)]
-        self.grid = CountedThresholds(verified, defined, groups + 1)
+        defined = [x for x in all_measures if x.is_defined(points)]
+        self.grid = CountedThresholds(verified, points, defined, groups + 1)
         self.counted_at = np.union1d(self.grid.thresholds, self.grid.at_genuine)
 
         # If people alone are drawn, each replicate is counted from its attempts; drawn units follow
@@ -181,7 +187,7 @@ class VerificationColumns:
             weights,
             len(drawn_at) + 1,
             layer_of_counted.astype(np.int32),
-            both_ways=_has_equal_mirrored_scores(self.verified),
+            both_ways=_has_equal_mirrored_scores(self.verified, self.points),
         )
 
     def _drawn_people(
@@ -258,7 +264,7 @@ class VerificationColumns:
     @property
     def _directions(self) -> int:
         """How often each comparison is among the attempts: twice in a symmetric matrix."""
-        return 1 + bool(self.verified.points.symmetric)
+        return 1 + bool(self.points.symmetric)
 
     @property
     def _impostor_comparisons(self) -> float:
@@ -374,7 +380,7 @@ class VerificationColumns:
             limits["frr_at_far"], remarks = open_at_targets(
                 limits["frr_at_far"],
                 "upper",
-                self.verified.points.wanted.targets,
+                self.points.wanted.targets,
                 independent_trials(self._impostor_comparisons, self.verified.compared),
                 rate="frr",
             )
@@ -395,7 +401,7 @@ class VerificationColumns:
         if len(measure.rate_of) == 2:  # an equal error rate
             return self.curve.at_equal_error(columns)
         if measure.of_target in ("far", "frr"):
-            points = self.verified.points
+            points = self.points
             rates = [self.at_threshold(x) for x in measure.own_thresholds(points)]
             targets = np.asarray(measure.targets(points), dtype=np.float64)
             return self.curve.at_targets(measure.of_target, targets, columns, rates)
@@ -440,7 +446,7 @@ class VerificationColumns:
         return np.bincount(self.left_out.group[person], numbers, minlength=groups + 1)[:groups]
 
 
-def _has_equal_mirrored_scores(verified: Verified) -> bool:
+def _has_equal_mirrored_scores(verified: Verified, points: VerificationPoints) -> bool:
     """Whether each comparison has an attempt in both directions with the same score.
 
     It is judged for a matrix in memory alone: others would be read once more, which costs more time
@@ -449,7 +455,7 @@ def _has_equal_mirrored_scores(verified: Verified) -> bool:
     scores = verified.scores
     if verified.claims is not None or verified.use.fused is not None or scores.layout == "pairs":
         return False
-    if not verified.points.symmetric:
+    if not points.symmetric:
         return False
     cells = scores.cells
     if cells.is_stored or cells.embeddings is not None or scores.has_mask or scores.exclude:

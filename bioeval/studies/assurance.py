@@ -449,8 +449,8 @@ class JudgedAttempts:
         # Rates along a grid of thresholds: column 0 of all people, then without each person.
         wanted = PointsWanted(np.empty(0), np.empty((0, 3)), False)
         verified = verify(scores, wanted=wanted, thresholds=thresholds)
-        verified.find_points(symmetric=None, with_thresholds=False)
-        columns = VerificationColumns(verified, IntervalMethod(PEOPLE, unit=unit), [EER])
+        points = verified.find_points(symmetric=None, with_thresholds=False)
+        columns = VerificationColumns(verified, points, IntervalMethod(PEOPLE, unit=unit), [EER])
         limits = columns.one_sided(confidence)
         self._scores = verified.scores
         self.attempts = verified.attempts

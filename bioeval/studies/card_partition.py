@@ -77,8 +77,8 @@ def evaluate_partition(scores: Scores, card: Protocol, options: EvaluationOption
             claims = partition.ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
         for templates in card.verification.templates:
             name: str = templates
-            if templates == "single" and scores.claims.name:
-                name = scores.claims.name  # visits or claims, of several tries each
+            if templates == "single" and scores.claim_attempts.name:
+                name = scores.claim_attempts.name  # visits or claims, of several tries each
             nodes[f"verification/{name}"] = fold_options(
                 task="verification",
                 use=Use(templates, card.verification.fusion),

@@ -678,8 +678,8 @@ def _kind(scores: Scores, attempts: Attempts) -> Finding:
 
 def _complete(scores: Scores, card: Protocol, claims: Scores | None) -> Finding:
     claims = scores if claims is None else claims
-    if claims.claims.name:
-        genuine, impostor = number_of_claims(claims, claims.claims.incomplete)
+    if claims.claims:
+        genuine, impostor = number_of_claims(claims, claims.claim_attempts.incomplete)
         number = genuine + impostor
         if not number:
             return _passed("complete")

@@ -52,7 +52,7 @@ from bioeval.counting.searches import Searches, Searching
 from bioeval.counting.searches_without import LeftOut
 from bioeval.counting.threshold_rules import PointsWanted, Rule
 from bioeval.counting.thresholds import FAR_TARGETS, check_targets, to_internal
-from bioeval.counting.verification import Verified, count
+from bioeval.counting.verification import Verified, Verifying, count, to_verify
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ImpostorProbes, OpenSet, RankUnit, Ties
 from bioeval.results.beyond_scores import beyond_scores, following_scores
@@ -491,8 +491,8 @@ def _attrs_of_comparison(
     codes = scores.codes
     first = next(iter(systems.values()))
     attrs: dict[str, Any] = {"layout": scores.layout, "exclude": ", ".join(left_out(scores))}
-    if scores.claims.name:
-        attrs |= {"use": scores.claims.in_words, "most_tries": scores.claims.most_tries}
+    if scores.claims:
+        attrs |= {"use": scores.claims, "most_tries": scores.claim_attempts.most_tries}
     attrs["probes"] = scores.shape[0]
     attrs["probe_subjects"] = len(codes.people(codes.probe))
     attrs["gallery_subjects"] = len(codes.people(codes.gallery))
@@ -912,7 +912,7 @@ def by_attempts(
 
     # One pass over the scores counts both tasks.
     reducers = searching.reducers if searching else ()
-    facts = count(scores, [verifying] if verifying else [], *reducers)
+    verified, facts = count(scores, [verifying] if verifying else [], *reducers)
     codes = scores.codes
     people = len(codes.people(codes.probe))
     measures: list[SystemMeasure] = []
@@ -920,15 +920,16 @@ def by_attempts(
     details: dict[str, str] = {}
     messages: list[Message] = []
     with threads_for(scores):
-        if verifying:
+        for verification in verified:
             of_task, messages_of_task = _measured_verification(
-                verifying, wanted, interval, at_thresholds
+                verification, wanted, interval, at_thresholds
             )
             measures += of_task
             messages += messages_of_task
-            attempts += [verifying.attempts.genuine_attempts, verifying.attempts.impostor_attempts]
-            people = int((~verifying.people.no_person).sum())
-            if not scores.claims.name:
+            attempts.append(verification.attempts.genuine_attempts)
+            attempts.append(verification.attempts.impostor_attempts)
+            people = int((~verification.people.no_person).sum())
+            if not scores.claims:
                 details["templates"] = "single"
         if searching:
             searches = searching.result(*facts)
@@ -953,7 +954,7 @@ def by_attempts(
 
 def _verification_to_count(
     scores: Scores, wanted: WantedMeasures, at_thresholds: Sequence[AtThreshold]
-) -> Verified | None:
+) -> Verifying | None:
     """Return what a pass over the scores counts for verification; None if it is not compared."""
     names = (*(x.name for x in curve_measures()), *AT_THRESHOLD, *AT_THRESHOLDS)
     if scores.kind == "order" or not wanted.asks(*names):
@@ -967,7 +968,7 @@ def _verification_to_count(
         optima=best_values(),
     )
     thresholds = np.unique([x.threshold for x in at_thresholds])
-    return Verified(scores, wanted=points, thresholds=thresholds if len(thresholds) else None)
+    return to_verify(scores, wanted=points, thresholds=thresholds if len(thresholds) else None)
 
 
 def _searching_to_count(
@@ -977,7 +978,7 @@ def _searching_to_count(
 
     Options of identification then have no effect, and are refused.
     """
-    if scores.layout == "pairs" or scores.claims.name:
+    if scores.layout == "pairs" or scores.claims:
         data = "pairs" if scores.layout == "pairs" else "claims"
         remedy = "or give a matrix"
         _refuse_unused(search, f"on {data}, which have no identification", remedy)
@@ -1024,7 +1025,9 @@ def _measured_verification(
     A target that independent trials do not support has no limits, as in
     :func:`bioeval.verification`.
     """
-    verified.find_points(symmetric=False, with_thresholds=verified.requested_thresholds is None)
+    points = verified.find_points(
+        symmetric=False, with_thresholds=verified.requested_thresholds is None
+    )
     # In a symmetric matrix, each pair of templates is one attempt.
     symmetric = is_symmetric(verified.scores)
     genuine = verified.attempts.genuine_attempts / (1 + symmetric)
@@ -1042,15 +1045,12 @@ def _measured_verification(
         "frr": independent_trials(genuine, people),
         "far": independent_trials(impostor, compared),
     }
-    requested = [
-        x for x in curve_measures() if wanted.asks(x.name) and x.is_defined(verified.points)
-    ]
+    requested = [x for x in curve_measures() if wanted.asks(x.name) and x.is_defined(points)]
     has_quantiles = any(x.scalar.quantile for x in requested)
-    counted = VerificationColumns(verified, interval, requested, drawn=has_quantiles)
+    counted = VerificationColumns(verified, points, interval, requested, drawn=has_quantiles)
 
     # Measures at thresholds that are chosen anew without each person, or at none.
     measures: list[SystemMeasure] = []
-    points = counted.verified.points
     limits, _ = counted.limits()
     for measure in requested:
         columns = np.atleast_2d(counted.without.values[measure.name])

@@ -192,7 +192,7 @@ def explain(
     # The comparisons of the probe, and the lists that the tasks need: of templates, or of subjects.
     name, row = _compared(original, evaluated, probe)
     visit = ""
-    column = evaluated.claims.visits_of
+    column = evaluated.claim_attempts.visits_of
     if column in evaluated.probe_meta:
         visit = f"{column} {plain(evaluated.probe_meta[column][row.row])}"
     fusion_of_task: dict[str, str] = {}  # empty for templates
@@ -254,7 +254,7 @@ def explain(
         threshold_next=used.next,
         lists=lists,
         counts=counts,
-        claims=evaluated.claims.title,
+        claims=evaluated.claim_attempts.title,
         remarks=tuple(remarks),
     )
 
@@ -298,7 +298,7 @@ def _threshold(tasks: CardTasks, threshold: Any) -> _Threshold:
         chosen = replace(chosen, next=math.nan)
     source = say(
         "where verification ({attempts}) has {rule}, on these data",
-        attempts=scores.claims.title or f"{use.templates}-template",
+        attempts=scores.claim_attempts.title or f"{use.templates}-template",
         rule=rule_in_words(rule),
     )
     value, following = chosen.in_units(scores.kind).values()
@@ -419,7 +419,7 @@ def _cells_of(original: Scores, evaluated: Scores, i: int) -> _Row:
         "left out by the mask": was_masked,
         f"excluded: {exclusions}": excluded(evaluated, np.full(len(columns), i), columns),
         "left out by the protocol": is_masked,
-        _FAILED_CLAIM if evaluated.claims.title else _FAILED: np.isnan(score),
+        _FAILED_CLAIM if evaluated.claim_attempts.title else _FAILED: np.isnan(score),
     }
     conditions = [np.broadcast_to(x, columns.shape) for x in reasons.values()]
     subject, subjects = "", [""] * len(columns)

@@ -44,6 +44,7 @@ from bioeval.counting.operating_points import COST_LABELS
 from bioeval.counting.sorted_matrix import SortedMatrix
 from bioeval.counting.threshold_rules import point_values
 from bioeval.counting.thresholds import is_supported, with_rare_targets
+from bioeval.counting.verification import Verifying
 from bioeval.partition.any_splitter import ListedParts, SplitterLike, as_splitter, record_of
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.loading import load
@@ -86,7 +87,7 @@ from bioeval.tasks.card_scores import check_systems, resolve_card, thresholds_ov
 from bioeval.tasks.options import EvaluationOptions
 from bioeval.tasks.plan import CardTasks
 from bioeval.tasks.reid.candidates import Candidates, convention_of
-from bioeval.tasks.verification_task import VerificationTask, verification_numbers
+from bioeval.tasks.verification_task import verification_numbers
 
 #: The dimension of the results.
 PARTITION = "partition"
@@ -753,7 +754,7 @@ class TasksInParts:
 
     # -- verification
 
-    def _verification(self, parts: PartsOfScores, verification: VerificationTask) -> Numbers:
+    def _verification(self, parts: PartsOfScores, verification: Verifying) -> Numbers:
         """Return the numbers of each part, (parts, ...), by the name of the variable."""
         fusion = verification.use.fused
         attempts, times = parts.attempts(fusion, self.wanted)

@@ -35,7 +35,7 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
     """
     require_scores(scores)
     card = for_layout(scores.layout, protocol)
-    if protocol == "auto" and scores.claims.name:
+    if protocol == "auto" and scores.claims:
         card = of_claims(card)
     if scores.layout == "top-k":
         if set(card.tasks) != {"reid"} or card.has_folds or card.galleries or card.exclude:

@@ -11,7 +11,7 @@ gallery entries removed, and take passes of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,7 +28,14 @@ from bioeval.counting.thresholds import (
     to_internal,
     with_rare_targets,
 )
-from bioeval.counting.verification import Use, count, count_searches
+from bioeval.counting.verification import (
+    Use,
+    Verified,
+    Verifying,
+    count,
+    count_searches,
+    to_verify,
+)
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.tasks import ClosedSet, OpenSet, RankUnit, Verification
@@ -98,9 +105,9 @@ class CardTasks:
         self.rare = automatic and options.far_targets is None
         #: The operating points of verification that may be wanted.
         self.wanted = self._points_wanted()
-        self.verifying: dict[str, VerificationTask] = {}
+        self.verifying: dict[str, Verifying] = {}
         if card.verification is not None and self._supports("verification"):
-            self.verifying = self._verification_tasks(card.verification)
+            self.verifying = self._to_verify(card.verification)
         self.searching: dict[str, OpenSet | ClosedSet] = {}
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
             if task is not None and self._supports(name):
@@ -130,7 +137,7 @@ class CardTasks:
             optima=best_values(),
         )
 
-    def _verification_tasks(self, section: Verification) -> dict[str, VerificationTask]:
+    def _to_verify(self, section: Verification) -> dict[str, Verifying]:
         """Return verification by single templates, by all templates of a subject, or both."""
         scores = self.scores
         claims = None
@@ -145,9 +152,9 @@ class CardTasks:
             if self.automatic and templates == "multi" and not may_fuse:
                 continue  # a mask alone does not say which templates belong together
             name: str = templates
-            if templates == "single" and scores.claims.name:
-                name = scores.claims.name
-            tasks[f"verification/{name}"] = VerificationTask(
+            if templates == "single" and scores.claim_attempts.name:
+                name = scores.claim_attempts.name
+            tasks[f"verification/{name}"] = to_verify(
                 scores,
                 Use(templates, section.fusion),
                 wanted=self.wanted,
@@ -197,8 +204,8 @@ class CardTasks:
             if task.gallery == "all":
                 key = task.rank_unit, task.fusion
                 searching.setdefault(key, Searching(self.scores, task, self.about))
-        searches = count_searches(self.scores, [*self.verifying.values()], searching)
-        counted: dict[str, CountedTask] = {**self.verifying}
+        verified, searches = count_searches(self.scores, [*self.verifying.values()], searching)
+        counted: dict[str, CountedTask] = {}
         for node, task in self.searching.items():
             if task.gallery == "single":
                 counted[node] = SingleTemplateCounted.from_scores(
@@ -218,16 +225,20 @@ class CardTasks:
         for node, counting in self.retrieval.items():
             counted[node] = counting()
         with stage("finding operating points"):
-            self._find_points(curves=curves)
+            verifications = self._with_points(verified, curves=curves)
             if self.options.extra_thresholds is not None:
-                self._add_thresholds(counted, self.options.extra_thresholds)
-        return counted
+                verifications, counted = self._with_thresholds(
+                    verifications, counted, self.options.extra_thresholds
+                )
+        return {**verifications, **counted}
 
-    def _find_points(self, *, curves: bool) -> None:
-        """Find the operating points of verification."""
-        verified = [*self.verifying.values()]
+    def _with_points(
+        self, verified: Sequence[Verified], *, curves: bool
+    ) -> dict[str, VerificationTask]:
+        """Return the verifications with their operating points."""
         both_ways = bool(verified) and is_symmetric(self.scores)
-        for verification in verified:
+        tasks = {}
+        for node, verification in zip(self.verifying, verified, strict=True):
             symmetric = both_ways and verification.use.fused is None
             targets = self.far_targets
             if self.rare:
@@ -235,19 +246,23 @@ class CardTasks:
                 targets = with_rare_targets(targets, attempts)
             has_default_curve = verification.requested_thresholds is None
             is_extended = self.options.extra_thresholds is not None
-            verification.find_points(
+            points = verification.find_points(
                 replace(self.wanted, targets=targets),
                 symmetric=symmetric,
                 with_thresholds=curves and (has_default_curve or is_extended),
             )
+            tasks[node] = VerificationTask(verification, points)
+        return tasks
 
-    def _add_thresholds(
-        self, counted: dict[str, CountedTask], extra_thresholds: np.ndarray
-    ) -> None:
-        """Put the extra thresholds, and the operating points of all tasks, on every curve."""
-        verified = [*self.verifying.values()]
+    def _with_thresholds(
+        self,
+        verifications: dict[str, VerificationTask],
+        counted: dict[str, CountedTask],
+        extra_thresholds: np.ndarray,
+    ) -> tuple[dict[str, VerificationTask], dict[str, CountedTask]]:
+        """Return tasks with the extra thresholds, and the points of all tasks, on every curve."""
         added = [to_internal(extra_thresholds, self.scores.kind)]
-        added += [verification.points.extra_thresholds for verification in verified]
+        added += [task.points.extra_thresholds for task in verifications.values()]
         searches = counted.get("open_set")
         if isinstance(searches, SearchCounted):
             task = searches.task
@@ -256,21 +271,23 @@ class CardTasks:
                 open_set_distances(searches.searches, task.ties, task.impostors, self.far_targets)
             )
             extra_distances = np.unique(np.concatenate(added))
-            counted["open_set"] = replace(searches, extra_distances=extra_distances)
+            counted = {**counted, "open_set": replace(searches, extra_distances=extra_distances)}
         distances = np.unique(np.concatenate(added))
         distances = distances[np.isfinite(distances)]
 
-        recounts = verified
-        if any(not verification.attempts.listed for verification in verified):
+        recounts = [task.verified for task in verifications.values()]
+        if any(not verified.attempts.listed for verified in recounts):
             # Attempts too many to be listed are counted in another pass. Its thresholds are in the
             # units of the user, increasing: to_internal is its own inverse.
             thresholds = to_internal(distances, self.scores.kind)
-            recounts = [
-                VerificationTask(self.scores, verification.use, thresholds=thresholds)
-                for verification in verified
-            ]
-            count(self.scores, recounts)
-        for verification, recounted in zip(verified, recounts, strict=True):
-            points = verification.points
-            points.extra_thresholds = distances
-            points.extra_accepted = recounted.attempts.false_accepts(distances)
+            asked = [to_verify(self.scores, x.use, thresholds=thresholds) for x in recounts]
+            recounts, _ = count(self.scores, asked)
+        extended = {}
+        for (node, verification), recounted in zip(verifications.items(), recounts, strict=True):
+            points = replace(
+                verification.points,
+                extra_thresholds=distances,
+                extra_accepted=recounted.attempts.false_accepts(distances),
+            )
+            extended[node] = replace(verification, points=points)
+        return extended, counted

@@ -14,6 +14,7 @@ one pass (tasks/plan.py). Where a number comes from, step by step: docs/how-it-c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from bioeval.counting.threshold_rules import (
     ChosenThreshold,
     PointsWanted,
     Rule,
+    VerificationPoints,
     choose,
     no_such_threshold,
 )
@@ -37,7 +39,14 @@ from bioeval.counting.thresholds import (
     in_order_of_scores,
     to_user,
 )
-from bioeval.counting.verification import UnenrolledClaims, Use, Verified, count, verify
+from bioeval.counting.verification import (
+    UnenrolledClaims,
+    Use,
+    Verified,
+    count,
+    to_verify,
+    verify,
+)
 from bioeval.results.attributes import about_attrs
 from bioeval.results.beyond_scores import note_thresholds_beyond_scores
 from bioeval.results.dataset import (
@@ -193,7 +202,7 @@ def verification(
         every_score=require_flag("auc", auc),
         optima=best_values(),
     )
-    task = VerificationTask(
+    asked = to_verify(
         scores,
         Use(templates, fusion),
         wanted=points,
@@ -202,11 +211,13 @@ def verification(
         unenrolled_claims=unenrolled_claims,
     )
     with rows_reported():
-        count(scores, [task])
+        (verified,), _ = count(scores, [asked])
         # Fused scores differ by direction: the templates of one side are fused.
         symmetric = templates == "single" and is_symmetric(scores)
         # Thresholds that the user did not choose also contain those of the operating points.
-        task.find_points(symmetric=symmetric, with_thresholds=task.requested_thresholds is None)
+        with_thresholds = verified.requested_thresholds is None
+        found = verified.find_points(symmetric=symmetric, with_thresholds=with_thresholds)
+        task = VerificationTask(verified, found)
         result = task.dataset()
     if far_targets is not None:
         note_asked_targets(result)
@@ -216,33 +227,26 @@ def verification(
         return task.with_intervals(result, interval_method)
 
 
-class VerificationTask(Verified):
-    """The result of one verification.
+@dataclass(frozen=True, eq=False)
+class VerificationTask:
+    """The result of one verification, from its attempts and operating points."""
 
-    The base class makes the attempts, in calls of this order::
-
-        task = VerificationTask(scores, Use("single"), wanted=points)
-        count(scores, [task])  # sets `attempts`, and `unenrolled` of drawn claims
-        task.find_points(symmetric=True, with_thresholds=True)  # sets `points`
-        task.dataset()
-
-    Then the base class also has, computed when first used: `curve` (the thresholds and the false
-    accepts there), `compared` (how many people and pairs of people; None if unknown),
-    `compares_all` (whether these are all pairs of them) and `about` (facts of the scores).
-    """
+    verified: Verified
+    points: VerificationPoints
 
     def scalars(self) -> Scalars:
         """Return the attempts and the operating points."""
-        points, attempts = self.points, self.attempts
+        points, verified = self.points, self.verified
+        attempts = verified.attempts
         wanted = points.wanted
         values = verification_numbers(
-            in_units(points.values, self.about.kind),
+            in_units(points.values, verified.about.kind),
             wanted,
             attempts.genuine_attempts,
             attempts.impostor_attempts,
             symmetric=points.symmetric,
-            people=self.compared,
-            skipped_claims=self.skipped_claims,
+            people=verified.compared,
+            skipped_claims=verified.skipped_claims,
         )
         labels = {"far_target": wanted.targets}
         if len(wanted.frr_targets):
@@ -256,10 +260,11 @@ class VerificationTask(Verified):
         Each rate is over the attempts of its own class: GAR and FRR over the genuine, FAR and GRR
         over the impostor attempts. A rate without attempts is NaN.
         """
-        points, attempts, kind = self.points, self.attempts, self.about.kind
+        points, verified = self.points, self.verified
+        attempts, kind = verified.attempts, verified.about.kind
         # The thresholds (t,), as increasing distances, and the false accepts there: those of the
         # curve and those of the operating points, each once.
-        grid, accepted_on_grid = self.curve
+        grid, accepted_on_grid = verified.curve
         thresholds, first = np.unique(np.append(grid, points.extra_thresholds), return_index=True)
         false_accepts = np.append(accepted_on_grid, points.extra_accepted)[first]
         # A score at the threshold is accepted: side="right".
@@ -279,29 +284,30 @@ class VerificationTask(Verified):
         del labels["cost"]  # a result has the three numbers of a cost as variables over it
         variables |= numbers
         variables |= variables_over(("threshold",), threshold_next=threshold_next[order])
-        if self.unenrolled is not None:  # increasing distances of claims that were drawn
-            accepted = self.unenrolled.searchsorted(thresholds, side="right")[order]
-            variables["far_unenrolled"] = rate(accepted, len(self.unenrolled))
+        if verified.unenrolled is not None:  # increasing distances of claims that were drawn
+            accepted = verified.unenrolled.searchsorted(thresholds, side="right")[order]
+            variables["far_unenrolled"] = rate(accepted, len(verified.unenrolled))
             variables["fa_unenrolled"] = accepted
-            variables["unenrolled_attempts"] = len(self.unenrolled)
+            variables["unenrolled_attempts"] = len(verified.unenrolled)
 
         coordinates = {"threshold": to_user(thresholds, kind)[order], **labels}
         result = dataset(variables, VERIFICATION, coordinates, self._attrs())
-        if isinstance(self.requested_thresholds, np.ndarray):
-            requested = to_user(self.requested_thresholds, kind)
+        if isinstance(verified.requested_thresholds, np.ndarray):
+            requested = to_user(verified.requested_thresholds, kind)
             note_thresholds_beyond_scores(result, requested.tolist())
         return result
 
     def _attrs(self) -> dict[str, Any]:
         """Return the attributes of the result: the data, the claims, messages, failures."""
-        about, people, attempts = self.about, self.compared, self.attempts
-        title = about.use_title or f"{self.use.templates}-template"
+        verified = self.verified
+        about, people, attempts = verified.about, verified.compared, verified.attempts
+        title = about.use_title or f"{verified.use.templates}-template"
         attrs = about_attrs(about, "verification", f"verification, {title}", self._messages())
-        attrs |= {**self.use.attrs, "claims": self.claims_of}
+        attrs |= {**verified.use.attrs, "claims": verified.claims_of}
         # Scores that are claims, or visits, were fused before they were read.
-        if about.use_name and self.use.templates == "single":
+        if about.use_name and verified.use.templates == "single":
             attrs |= {"templates": about.use_name, "fusion": about.use_fusion}
-        if people is not None and not self.compares_all:
+        if people is not None and not verified.compares_all:
             attrs["pairs_of_people"] = people.pairs
         if about.nan == "reject":  # failures are attempts, which are never accepted
             attrs["failed_attempts"] = attempts.missed + attempts.missed_impostors
@@ -309,15 +315,16 @@ class VerificationTask(Verified):
 
     def _messages(self) -> list[Message]:
         """Return what makes the numbers doubtful: ties, no attempts, targets without support."""
-        points, people, attempts = self.points, self.compared, self.attempts
+        points, verified = self.points, self.verified
+        people, attempts = verified.compared, verified.attempts
         wanted = points.wanted
         messages = list(tie_message("eer", points.eer_ends, "EER"))
         if not attempts.genuine_attempts:
             messages.append(without_attempts("genuine"))
         if not attempts.impostor_attempts:
             messages.append(without_attempts("impostor"))
-        if self.skipped_claims:
-            messages.append(Message("claims-not-enrolled", claims=int(self.skipped_claims)))
+        if verified.skipped_claims:
+            messages.append(Message("claims-not-enrolled", claims=int(verified.skipped_claims)))
         if attempts.impostor_attempts:  # without them no rate at a target has a value
             symmetric = bool(points.symmetric)  # None: unknown
             messages += support_messages(
@@ -336,7 +343,7 @@ class VerificationTask(Verified):
         """Return the result with confidence intervals."""
         from bioeval.stats.verification import verification_intervals
 
-        return verification_intervals(dataset, self, interval_method)
+        return verification_intervals(dataset, self.verified, self.points, interval_method)
 
 
 def verification_numbers(

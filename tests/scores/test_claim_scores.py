@@ -250,7 +250,7 @@ def test_unequal_numbers_of_tries_are_said():
     values = np.column_stack([own, other])
     meta = {"visit": [1, 2, 2, 3, 4, 4]}
     scores = be.Scores(values, list("aaabbb"), list("ab"), nan="exclude", probe_meta=meta)
-    text = be.claim_scores(scores, attempts="visit").claims.in_words
+    text = be.claim_scores(scores, attempts="visit").claims
     assert "genuine attempts have 1.00 tries on average, impostor attempts 2.00" in text
 
 

@@ -35,8 +35,8 @@ def drawn_by(scores, interval, **options):
         frr_targets=np.array(TARGETS),
     )
     verified = verify(scores, use, wanted=points_wanted, **options)
-    verified.find_points(symmetric=False, with_thresholds=False)
-    return VerificationColumns(verified, interval)
+    points = verified.find_points(symmetric=False, with_thresholds=False)
+    return VerificationColumns(verified, points, interval)
 
 
 # ------------------------------------------------------------------ by hand

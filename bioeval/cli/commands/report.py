@@ -300,7 +300,7 @@ def _evaluated(
 
         run.stages("checking the data")
         far_targets = options.get("far_targets")
-        claims = scores if scores.claims.name else None
+        claims = scores if scores.claims else None
         rows.append({"": check_data(as_read, protocol, far_targets=far_targets, claims=claims)})
     for probe in further["probe"] or ():
         from bioeval.studies.explain import explain

@@ -327,7 +327,7 @@ def _resolved(protocol: str, scores: Scores, card_options: Mapping[str, Any]) ->
     if has_folds and "templates" in card_options and not is_searched:
         # --templates is of verification alone.
         card = replace(card, open_set=None, closed_set=None)
-    elif is_automatic and scores.claims.name:
+    elif is_automatic and scores.claims:
         card = of_claims(card)
     for name in _FIELDS:
         if name in card_options:

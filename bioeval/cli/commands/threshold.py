@@ -168,7 +168,7 @@ def _with_curves(
 
     if run.page is None:
         return None
-    task = f"verification/{scores.claims.name or 'single'}"
+    task = f"verification/{scores.claim_attempts.name or 'single'}"
     evaluate = functools.partial(verification, scores)
     if options["task"] == "open_set":
         task = "open_set"

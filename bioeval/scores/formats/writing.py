@@ -93,10 +93,9 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     if stated and not holds_arrays:
         ids = [*map(str, (*scores.junk_ids, *(scores.distractor_ids or ())))]
         lost.append(f"labels of distractors and junk ({', '.join(ids) or 'none'}) become unknown")
-    if scores.claims.name:
+    if scores.claims:
         lost.append(
-            "that a score is of a claim is not said, nor which lack tries "
-            f"({scores.claims.in_words})"
+            f"that a score is of a claim is not said, nor which lack tries ({scores.claims})"
         )
     if holds_arrays:
         return lost
