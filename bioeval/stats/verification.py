@@ -65,12 +65,13 @@ def verification_intervals(
     if options.by_subject:
         require_people(verified.scores, method=options.method)
         columns = VerificationColumns(verified, points, options)
-        limits, remarks = columns.limits()
-        limits["far"] = columns.curve.far.limits_at(dataset["far"].values)
-        limits["frr"] = columns.curve.frr.limits_at(dataset["frr"].values)
+        limits_of = VerificationLimits(columns)
+        limits, remarks = limits_of.measures()
+        limits["far"] = limits_of.curve.far.limits_at(dataset["far"].values)
+        limits["frr"] = limits_of.curve.frr.limits_at(dataset["frr"].values)
         sampled = columns.sampled
         remarks = [*options.few_people(sampled), *options.groups(sampled), *remarks]
-        counts["genuine_subjects"] = columns.subjects
+        counts["genuine_subjects"] = trials_of(columns.people.count(columns.genuine.person))
     else:
         remarks = [options.independence("attempts")]
         genuine = int(dataset["genuine_attempts"])
@@ -234,12 +235,7 @@ class VerificationColumns:
         assert isinstance(self.impostors, ImpostorsOfGroups)
         return self.impostors
 
-    @property
-    def _columns(self) -> Columns:
-        """The columns from which limits are computed."""
-        return self.replicates if self.options.resamples else self.without
-
-    # -- numbers of people, and of the trials that their attempts are worth
+    # -- people who are left out
 
     @property
     def sampled(self) -> int:
@@ -255,157 +251,6 @@ class VerificationColumns:
             return numbers
         _, unit = np.unique(self.units[~self.people.no_person], return_inverse=True)
         return np.bincount(unit, numbers)
-
-    @property
-    def subjects(self) -> int:
-        """The number of subjects with genuine attempts; 0 for a single subject."""
-        return trials_of(self.people.count(self.genuine.person))
-
-    @property
-    def _directions(self) -> int:
-        """How often each comparison is among the attempts: twice in a symmetric matrix."""
-        return 1 + bool(self.points.symmetric)
-
-    @property
-    def _impostor_comparisons(self) -> float:
-        return self.verified.attempts.impostor_attempts / self._directions
-
-    @cached_property
-    def _genuine_sample(self) -> Sample:
-        is_person = ~self.people.no_person
-        attempts_of_person = np.bincount(self.genuine.person, minlength=len(is_person))
-        shares = np.empty(0)
-        if not self.options.resamples:
-            shares = self.left_out.shares(attempts_of_person)
-            shares = shares[shares > 0]  # the columns of `_frr`
-        units = kish(self.by_unit(attempts_of_person[is_person]))
-        attempts = len(self.genuine.distance) / self._directions
-        return Sample(attempts, units, 1, shares, least=units, most=units)
-
-    @cached_property
-    def _impostor_sample(self) -> Sample:
-        disjoint, pairs = self._effective_pairs()
-        shares = np.empty(0) if self.options.resamples else self.left_out.impostor_shares
-        attempts = self._impostor_comparisons
-        return Sample(attempts, disjoint, 2, shares, least=disjoint, most=max(pairs, disjoint))
-
-    def _effective_pairs(self) -> tuple[float, float]:
-        """Return the effective numbers of disjoint pairs of people, and of pairs, or of units.
-
-        Both numbers are 0 if no template is of a person.
-        """
-        compared = self.verified.compared
-        if compared is None:
-            return 0.0, 0.0
-        is_person = ~self.people.no_person
-        # (people,), or (units,): attempts as the probe, as the person claimed, and as either.
-        of_probe, of_claimed = map(self.by_unit, self.impostors.attempts[:, is_person])
-        of_either = of_probe + of_claimed
-        probing = kish(of_probe)
-        claimed = kish(of_claimed)
-        either = kish(of_either)
-
-        # Each person is in one disjoint pair: there are no more pairs than people of a side.
-        limits = probing, claimed, either / 2
-        disjoint = min([compared.disjoint, *(x for x in limits if x)])
-
-        # Pairs of people with unequal numbers of attempts are worth fewer pairs: of each side, as
-        # many fewer as the effective number of people is smaller than the number of people.
-        people_probing, people_claimed, people_either = (
-            max(int(np.count_nonzero(x)), 1) for x in (of_probe, of_claimed, of_either)
-        )
-        by_sides = probing / people_probing * claimed / people_claimed
-        pairs = compared.pairs * max(by_sides, (either / people_either) ** 2)
-        if self.units is not None:
-            # The compared pairs are of people, of whom a unit may have several.
-            pairs *= (self.sampled / max(int(np.count_nonzero(is_person)), 1)) ** 2
-        return disjoint, pairs
-
-    # -- limits
-
-    @cached_property
-    def curve(self) -> CurveLimits:
-        """FAR and FRR at the `usual` thresholds, with their limits."""
-        return self._curve(self.options.rate_curve, self.options.confidence)
-
-    def one_sided(self, confidence: float) -> CurveLimits:
-        """Return the curve with one-sided limits of this confidence."""
-        miss = 1 - confidence
-        limits = partial(RateCurve.from_columns, miss=miss, miss_at_ends=miss)
-        return self._curve(limits, confidence)
-
-    def _curve(self, limits: Callable[..., RateCurve], confidence: float) -> CurveLimits:
-        rows = self.grid.thresholds.searchsorted(self.grid.usual)
-        usual = self._columns.curve.at_rows(rows)
-        return CurveLimits(
-            usual,
-            self.grid.every_score,
-            limits(usual.far, self._impostor_sample, raised=True),
-            limits(self._frr, self._genuine_sample, raised=True),
-            confidence,
-        )
-
-    @cached_property
-    def _frr(self) -> np.ndarray:
-        """FRR along the genuine scores alone, (points, columns)."""
-        distance, person = self.genuine
-        scores = grid_of(distance)
-        if self.options.resamples:
-            no_person = self.people.no_person
-            counts = by_subject(distance, person, scores, len(no_person))
-            weights = self.options.weights(len(no_person), no_person)
-            accepted = np.cumsum(linear_forms(counts, weights), axis=0)  # the last row has all
-            return 1 - ratio(accepted[:-1], accepted[-1])
-        groups = self.left_out.groups
-        counts = by_subject(distance, self.left_out.group[person], scores, groups + 1)
-        accepted = np.cumsum(counts, axis=0)  # (points + 1, groups + 1); the last row has all
-        total = accepted.sum(axis=1)
-        # Without a group that has no genuine attempt, nothing changes; the last column is of
-        # templates of no person.
-        is_left_out = np.append(accepted[-1, :-1] > 0, False)
-        of_group = accepted[:, is_left_out]
-        return 1 - rates_without_each(of_group[:-1], of_group[-1], total[:-1], total[-1])
-
-    def limits(self) -> tuple[dict[str, Limits], list[Message]]:
-        """Return the limits of the measures by name, and messages on limits that are open."""
-        limits = {}
-        for measure in curve_measures():
-            if measure.name in self._columns.values:
-                limits[measure.name] = self._limits_of(measure)
-        if "auc" in limits:  # a curve with the EER e has at least an AUC of (1 - e)^2
-            low, high = limits["auc"]
-            limits["auc"] = np.fmax(low, (1 - limits["eer"][1]) ** 2), high
-        remarks: list[Message] = []
-        if "frr_at_far" in limits:
-            limits["frr_at_far"], remarks = open_at_targets(
-                limits["frr_at_far"],
-                "upper",
-                self.points.wanted.targets,
-                independent_trials(self._impostor_comparisons, self.verified.compared),
-                rate="frr",
-            )
-        return limits, remarks
-
-    def _limits_of(self, measure: CurveMeasure) -> Limits:
-        confidence = self.options.confidence
-        units_by_class = {
-            "genuine": self._genuine_sample.units,
-            "impostor": self._impostor_sample.units,
-        }
-        # A cost or an area, which is the rate of no class, depends on both.
-        units = min(units_by_class[x] for x in measure.rate_of or units_by_class)
-        columns = self._columns.values[measure.name]
-        if self.options.resamples:
-            low, high = percentile(measure.scalar.scaled(columns), confidence, units)
-            return measure.scalar.unscaled(low), measure.scalar.unscaled(high)
-        if len(measure.rate_of) == 2:  # an equal error rate
-            return self.curve.at_equal_error(columns)
-        if measure.of_target in ("far", "frr"):
-            points = self.points
-            rates = [self.at_threshold(x) for x in measure.own_thresholds(points)]
-            targets = np.asarray(measure.targets(points), dtype=np.float64)
-            return self.curve.at_targets(measure.of_target, targets, columns, rates)
-        return student(columns, confidence, units, measure.scalar.bounds)
 
     # -- at a threshold
 
@@ -444,6 +289,166 @@ class VerificationColumns:
         groups = self.left_out.groups
         # The last sum is of templates of no person, who are never left out.
         return np.bincount(self.left_out.group[person], numbers, minlength=groups + 1)[:groups]
+
+
+class VerificationLimits:
+    """The limits of FAR and FRR along the curve, and of measures, from columns.
+
+    A limit depends on how many independent trials the attempts of each class are worth: see
+    :class:`~bioeval.stats.rate_limits.Sample`.
+    """
+
+    def __init__(self, columns: VerificationColumns):
+        self.counted = columns
+        self.options = columns.options
+        #: The rates and measures from whose spread limits are computed.
+        self.used = columns.replicates if columns.options.resamples else columns.without
+
+    @property
+    def _directions(self) -> int:
+        """How often each comparison is among the attempts: twice in a symmetric matrix."""
+        return 1 + bool(self.counted.points.symmetric)
+
+    @property
+    def _impostor_comparisons(self) -> float:
+        return self.counted.verified.attempts.impostor_attempts / self._directions
+
+    @cached_property
+    def _genuine_sample(self) -> Sample:
+        is_person = ~self.counted.people.no_person
+        attempts_of_person = np.bincount(self.counted.genuine.person, minlength=len(is_person))
+        shares = np.empty(0)
+        if not self.options.resamples:
+            shares = self.counted.left_out.shares(attempts_of_person)
+            shares = shares[shares > 0]  # the columns of `_frr`
+        units = kish(self.counted.by_unit(attempts_of_person[is_person]))
+        attempts = len(self.counted.genuine.distance) / self._directions
+        return Sample(attempts, units, 1, shares, least=units, most=units)
+
+    @cached_property
+    def _impostor_sample(self) -> Sample:
+        disjoint, pairs = self._effective_pairs()
+        shares = np.empty(0) if self.options.resamples else self.counted.left_out.impostor_shares
+        attempts = self._impostor_comparisons
+        return Sample(attempts, disjoint, 2, shares, least=disjoint, most=max(pairs, disjoint))
+
+    def _effective_pairs(self) -> tuple[float, float]:
+        """Return the effective numbers of disjoint pairs of people, and of pairs, or of units.
+
+        Both numbers are 0 if no template is of a person.
+        """
+        compared = self.counted.verified.compared
+        if compared is None:
+            return 0.0, 0.0
+        is_person = ~self.counted.people.no_person
+        # (people,), or (units,): attempts as the probe, as the person claimed, and as either.
+        of_probe, of_claimed = map(
+            self.counted.by_unit, self.counted.impostors.attempts[:, is_person]
+        )
+        of_either = of_probe + of_claimed
+        probing = kish(of_probe)
+        claimed = kish(of_claimed)
+        either = kish(of_either)
+
+        # Each person is in one disjoint pair: there are no more pairs than people of a side.
+        limits = probing, claimed, either / 2
+        disjoint = min([compared.disjoint, *(x for x in limits if x)])
+
+        # Pairs of people with unequal numbers of attempts are worth fewer pairs: of each side, as
+        # many fewer as the effective number of people is smaller than the number of people.
+        people_probing, people_claimed, people_either = (
+            max(int(np.count_nonzero(x)), 1) for x in (of_probe, of_claimed, of_either)
+        )
+        by_sides = probing / people_probing * claimed / people_claimed
+        pairs = compared.pairs * max(by_sides, (either / people_either) ** 2)
+        if self.counted.units is not None:
+            # The compared pairs are of people, of whom a unit may have several.
+            pairs *= (self.counted.sampled / max(int(np.count_nonzero(is_person)), 1)) ** 2
+        return disjoint, pairs
+
+    @cached_property
+    def curve(self) -> CurveLimits:
+        """FAR and FRR at the `usual` thresholds, with their limits."""
+        return self._curve(self.options.rate_curve, self.options.confidence)
+
+    def one_sided(self, confidence: float) -> CurveLimits:
+        """Return the curve with one-sided limits of this confidence."""
+        miss = 1 - confidence
+        limits = partial(RateCurve.from_columns, miss=miss, miss_at_ends=miss)
+        return self._curve(limits, confidence)
+
+    def _curve(self, limits: Callable[..., RateCurve], confidence: float) -> CurveLimits:
+        rows = self.counted.grid.thresholds.searchsorted(self.counted.grid.usual)
+        usual = self.used.curve.at_rows(rows)
+        return CurveLimits(
+            usual,
+            self.counted.grid.every_score,
+            limits(usual.far, self._impostor_sample, raised=True),
+            limits(self._frr, self._genuine_sample, raised=True),
+            confidence,
+        )
+
+    @cached_property
+    def _frr(self) -> np.ndarray:
+        """FRR along the genuine scores alone, (points, columns)."""
+        distance, person = self.counted.genuine
+        scores = grid_of(distance)
+        if self.options.resamples:
+            no_person = self.counted.people.no_person
+            counts = by_subject(distance, person, scores, len(no_person))
+            weights = self.options.weights(len(no_person), no_person)
+            accepted = np.cumsum(linear_forms(counts, weights), axis=0)  # the last row has all
+            return 1 - ratio(accepted[:-1], accepted[-1])
+        groups = self.counted.left_out.groups
+        counts = by_subject(distance, self.counted.left_out.group[person], scores, groups + 1)
+        accepted = np.cumsum(counts, axis=0)  # (points + 1, groups + 1); the last row has all
+        total = accepted.sum(axis=1)
+        # Without a group that has no genuine attempt, nothing changes; the last column is of
+        # templates of no person.
+        is_left_out = np.append(accepted[-1, :-1] > 0, False)
+        of_group = accepted[:, is_left_out]
+        return 1 - rates_without_each(of_group[:-1], of_group[-1], total[:-1], total[-1])
+
+    def measures(self) -> tuple[dict[str, Limits], list[Message]]:
+        """Return the limits of the measures by name, and messages on limits that are open."""
+        limits = {}
+        for measure in curve_measures():
+            if measure.name in self.used.values:
+                limits[measure.name] = self._limits_of(measure)
+        if "auc" in limits:  # a curve with the EER e has at least an AUC of (1 - e)^2
+            low, high = limits["auc"]
+            limits["auc"] = np.fmax(low, (1 - limits["eer"][1]) ** 2), high
+        remarks: list[Message] = []
+        if "frr_at_far" in limits:
+            limits["frr_at_far"], remarks = open_at_targets(
+                limits["frr_at_far"],
+                "upper",
+                self.counted.points.wanted.targets,
+                independent_trials(self._impostor_comparisons, self.counted.verified.compared),
+                rate="frr",
+            )
+        return limits, remarks
+
+    def _limits_of(self, measure: CurveMeasure) -> Limits:
+        confidence = self.options.confidence
+        units_by_class = {
+            "genuine": self._genuine_sample.units,
+            "impostor": self._impostor_sample.units,
+        }
+        # A cost or an area, which is the rate of no class, depends on both.
+        units = min(units_by_class[x] for x in measure.rate_of or units_by_class)
+        columns = self.used.values[measure.name]
+        if self.options.resamples:
+            low, high = percentile(measure.scalar.scaled(columns), confidence, units)
+            return measure.scalar.unscaled(low), measure.scalar.unscaled(high)
+        if len(measure.rate_of) == 2:  # an equal error rate
+            return self.curve.at_equal_error(columns)
+        if measure.of_target in ("far", "frr"):
+            points = self.counted.points
+            rates = [self.counted.at_threshold(x) for x in measure.own_thresholds(points)]
+            targets = np.asarray(measure.targets(points), dtype=np.float64)
+            return self.curve.at_targets(measure.of_target, targets, columns, rates)
+        return student(columns, confidence, units, measure.scalar.bounds)
 
 
 def _has_equal_mirrored_scores(verified: Verified, points: VerificationPoints) -> bool:

@@ -50,7 +50,7 @@ from bioeval.stats.curve_thresholds import grid_of
 from bioeval.stats.error_curves import EER
 from bioeval.stats.options import PEOPLE, IntervalMethod
 from bioeval.stats.rate_limits import RateCurve, Sample
-from bioeval.stats.verification import VerificationColumns
+from bioeval.stats.verification import VerificationColumns, VerificationLimits
 from bioeval.stats.weighted_sums import by_subject, groups_of, rates_without_each
 
 # Whether data show, refute or leave open that a rate is at most a number.
@@ -451,7 +451,7 @@ class JudgedAttempts:
         verified = verify(scores, wanted=wanted, thresholds=thresholds)
         points = verified.find_points(symmetric=None, with_thresholds=False)
         columns = VerificationColumns(verified, points, IntervalMethod(PEOPLE, unit=unit), [EER])
-        limits = columns.one_sided(confidence)
+        limits = VerificationLimits(columns).one_sided(confidence)
         self._scores = verified.scores
         self.attempts = verified.attempts
         self.thresholds = columns.grid.usual

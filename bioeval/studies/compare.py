@@ -96,7 +96,7 @@ from bioeval.stats.jackknife import student
 from bioeval.stats.options import BOOTSTRAP, PEOPLE, IntervalMethod, required_interval
 from bioeval.stats.search_columns import FEWEST, SearchColumns
 from bioeval.stats.simultaneous import Differences, discordant, least_discordant
-from bioeval.stats.verification import VerificationColumns
+from bioeval.stats.verification import VerificationColumns, VerificationLimits
 from bioeval.stats.weighted_sums import ratio
 from bioeval.tasks.reid.candidates import (
     Candidates,
@@ -1051,7 +1051,8 @@ def _measured_verification(
 
     # Measures at thresholds that are chosen anew without each person, or at none.
     measures: list[SystemMeasure] = []
-    limits, _ = counted.limits()
+    limits_of = VerificationLimits(counted)
+    limits, _ = limits_of.measures()
     for measure in requested:
         columns = np.atleast_2d(counted.without.values[measure.name])
         drawn = None
@@ -1091,9 +1092,9 @@ def _measured_verification(
         far, frr = counted.at_threshold(distance)
         rejects, accepts = counted.errors_of_each(distance)
         if name.startswith("frr"):
-            columns, curve, own, shared = frr, counted.curve.frr, rejects, NONE
+            columns, curve, own, shared = frr, limits_of.curve.frr, rejects, NONE
         else:
-            columns, curve, own, shared = far, counted.curve.far, NONE, accepts
+            columns, curve, own, shared = far, limits_of.curve.far, NONE, accepts
         low, high = curve.limits_at(columns[0])
         following = following_scores(verified.scores, [threshold])
         messages += beyond_scores(threshold, float(far[0]), float(frr[0]), *following)
