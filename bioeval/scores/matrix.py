@@ -700,7 +700,10 @@ class Scores:
     def sides(self) -> Sides:
         """The templates of both sides of a matrix, or of top-K lists."""
         if self._sides is None:
-            raise AttributeError("a list of pairs has no labels and identities of two sides")
+            raise AttributeError(
+                f"these scores have the layout {self.layout}; probe_labels, probe_ids and the like "
+                "are of a matrix or of top-K lists, and pair_subjects and pair_ids of pairs"
+            )
         return self._sides
 
     @property
