@@ -13,7 +13,7 @@ from pages import ROOT
 
 from bioeval.base.environment import distribution, how_to_install
 from bioeval.base.errors import BioevalError
-from bioeval.scores.formats.tables import optional
+from bioeval.scores.formats.texts import optional
 
 NAME = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]
 

@@ -24,7 +24,8 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer, require_path
 from bioeval.base.errors import DataError, Message, counted, nearest_name
-from bioeval.scores.formats.tables import existing_file, is_number, read_text
+from bioeval.scores.formats.tables import is_number
+from bioeval.scores.formats.texts import existing_file, read_text
 from bioeval.scores.metadata import columns_of
 
 # The largest number of a frame.

@@ -16,7 +16,7 @@ from commands import COMMANDS, command_of
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.scores.formats import tables
+from bioeval.scores.formats import tables, texts
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ TEXTS = {
 def test_a_text_beyond_the_bound_is_refused(args, scores, capsys, monkeypatch):
     import gzip
 
-    monkeypatch.setattr(tables, "MOST_TEXT", 1 << 20)
+    monkeypatch.setattr(texts, "MOST_TEXT", 1 << 20)
     Path("l.csv").write_text("label\na\nb\n")
     Path("x.txt").write_text("1\n" * (1 << 20))
     Path("x.txt.gz").write_bytes(gzip.compress(b"1\n" * (1 << 20)))
@@ -94,7 +94,7 @@ def test_many_arrays_of_metadata_are_refused(capsys):
 
 
 def test_one_long_value_does_not_widen_all_the_others(scores, capsys, monkeypatch):
-    monkeypatch.setattr(tables, "MOST_TEXT", 1000)
+    monkeypatch.setattr(texts, "MOST_TEXT", 1000)
     Path("l.csv").write_text(f"label\n{'x' * 500}\na\na\nb\n")
     text = error_of(capsys, "run", "plain.npz", "--labels", "l.csv")
     assert "the longest of 4 values has 500 characters" in text

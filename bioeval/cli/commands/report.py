@@ -200,7 +200,7 @@ def _saved_results(path: Path) -> xr.DataTree:
     import xarray as xr
 
     from bioeval.base.files import unchanged
-    from bioeval.scores.formats.tables import existing_file, guarded
+    from bioeval.scores.formats.texts import existing_file, guarded
 
     expected = "results of a command of bioeval"
     path = path / "results.nc" if path.is_dir() else path

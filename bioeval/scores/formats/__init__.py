@@ -38,19 +38,15 @@ from bioeval.scores.formats.lists import (
     with_corner,
 )
 from bioeval.scores.formats.roles import LOAD_NAMES, Arguments
-from bioeval.scores.formats.tables import (
-    COLUMNS,
+from bioeval.scores.formats.tables import COLUMNS, counts_columns, folded, head_of, like_number
+from bioeval.scores.formats.texts import (
     COMPRESSED,
     FileKind,
     advice_on,
-    counts_columns,
     existing_file,
     fault,
-    folded,
     guarded,
-    head_of,
     kind_of_file,
-    like_number,
     naming_file,
 )
 from bioeval.scores.formats.writing import losses, save

@@ -27,14 +27,8 @@ from bioeval.base.kinds import KINDS, LARGER_IS_CLOSER, NAN_POLICIES, Kind
 from bioeval.scores.formats.containers import Lazy
 from bioeval.scores.formats.labels import Role, SideLabels, of_images, read_labels
 from bioeval.scores.formats.roles import ROLES, Arguments
-from bioeval.scores.formats.tables import (
-    MOST_COLUMNS,
-    PREFIXES,
-    fault,
-    first_of_role,
-    missing,
-    side_and_column,
-)
+from bioeval.scores.formats.tables import MOST_COLUMNS, PREFIXES, side_and_column
+from bioeval.scores.formats.texts import fault, first_of_role, missing
 from bioeval.scores.keys import refuse_other_orders
 from bioeval.scores.labels import CAMERA_COLUMNS, LEAST_INEXACT, as_ids
 from bioeval.scores.metadata import NAME_COLUMNS

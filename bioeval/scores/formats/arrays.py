@@ -66,8 +66,8 @@ from bioeval.scores.formats.layouts import (
     scores_of_classes,
 )
 from bioeval.scores.formats.roles import Arguments
-from bioeval.scores.formats.tables import (
-    COLUMNS,
+from bioeval.scores.formats.tables import COLUMNS
+from bioeval.scores.formats.texts import (
     FileKind,
     fault,
     first_of_role,

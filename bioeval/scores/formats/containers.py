@@ -25,7 +25,7 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from bioeval.base.options import MEMORY_LIMIT, OPTIONS
-from bioeval.scores.formats.tables import FileKind, fault, guarded, optional
+from bioeval.scores.formats.texts import FileKind, fault, guarded, optional
 from bioeval.scores.stored import NpyMatrix, StoredRows, npy_values
 
 #: The most bytes that deflate packs into one byte.

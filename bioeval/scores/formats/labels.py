@@ -30,17 +30,19 @@ from bioeval.scores.formats.roles import Arguments
 from bioeval.scores.formats.tables import (
     COLUMNS,
     Columns,
-    FileKind,
     Words,
+    first_codes,
+    head_of,
+    require_names,
+)
+from bioeval.scores.formats.texts import (
+    FileKind,
     existing_file,
     fault,
-    first_codes,
     guarded,
-    head_of,
     kind_of_file,
     missing,
     read_text,
-    require_names,
     text_array,
 )
 from bioeval.scores.image_names import looks_like, parse_names

@@ -36,7 +36,8 @@ from bioeval.scores.formats.layouts import (
     truth_of,
 )
 from bioeval.scores.formats.roles import Arguments
-from bioeval.scores.formats.tables import Columns, Words, fault, first_codes
+from bioeval.scores.formats.tables import Columns, Words, first_codes
+from bioeval.scores.formats.texts import fault
 from bioeval.scores.image_names import subject_pattern
 from bioeval.scores.keys import united
 from bioeval.scores.labels import are_of_no_person, as_objects, ids_of_no_person

@@ -42,20 +42,22 @@ from bioeval.scores.formats.roles import Arguments
 from bioeval.scores.formats.tables import (
     COLUMNS,
     HEADER_NAMES,
-    FileKind,
     Head,
     as_integers,
     counts_columns,
-    existing_file,
-    fault,
     folded,
-    guarded,
     head_of,
     is_number,
-    kind_of_file,
     like_number,
-    optional,
     require_names,
+)
+from bioeval.scores.formats.texts import (
+    FileKind,
+    existing_file,
+    fault,
+    guarded,
+    kind_of_file,
+    optional,
     text_array,
     wrong_shape,
 )

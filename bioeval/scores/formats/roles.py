@@ -20,7 +20,7 @@ from bioeval.base.arguments import (
 from bioeval.base.errors import DataError, backquoted, nearest_name, received
 from bioeval.base.kinds import KINDS, LIST_FORMATS, NAN_POLICIES, Kind
 from bioeval.scores.embeddings import known_metric
-from bioeval.scores.formats.tables import fault
+from bioeval.scores.formats.texts import fault
 from bioeval.scores.image_names import PATTERNS, subject_pattern
 from bioeval.scores.labels import as_ids
 from bioeval.scores.pairs import ListRules

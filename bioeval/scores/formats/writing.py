@@ -25,7 +25,7 @@ from bioeval.base.errors import BioevalError, DataError, nearest_name
 from bioeval.base.files import as_cell, replacing, text_to_write
 from bioeval.scores.attempts import compared_cells
 from bioeval.scores.formats.array_file import RESERVED, SCHEMA
-from bioeval.scores.formats.tables import optional
+from bioeval.scores.formats.texts import optional
 from bioeval.scores.keys import declared_names
 from bioeval.scores.labels import (
     IDS_OF_NO_PERSON,

@@ -17,7 +17,7 @@ from pages import ROOT
 import bioeval as be
 from bioeval.base.kinds import ListFormat
 from bioeval.cli import main
-from bioeval.scores.formats import tables
+from bioeval.scores.formats import texts
 
 SCORES = [0.5, -1e3, 2.0]
 SAME = [True, False, False]
@@ -227,7 +227,7 @@ def test_a_number_in_a_text_is_not_made_infinite(tmp_path, mark, number):
 def test_a_line_without_an_end_and_bytes_that_are_no_text(tmp_path, monkeypatch):
     with refused("line 2001: the byte 0xff is not UTF-8"):
         load(tmp_path, b"a 1 0.5\n" * 2000 + b"\xff 0 0.5\n", format="asvspoof")
-    monkeypatch.setattr(tables, "_LONGEST_LINE", 1 << 16)
+    monkeypatch.setattr(texts, "_LONGEST_LINE", 1 << 16)
     with refused("has a line of more than"):
         load(tmp_path, "1 0.5\n" * 3 + "9" * (1 << 20))
 
@@ -285,7 +285,7 @@ def test_every_end_of_a_line(tmp_path, ends):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_a_line_end_on_the_boundary_of_two_reads(tmp_path, size):
-    raw = tables.open_text(put(tmp_path, "x.txt", b"ab\r\nc\r\r\n\n\rde\r")).detach()
+    raw = texts.open_text(put(tmp_path, "x.txt", b"ab\r\nc\r\r\n\n\rde\r")).detach()
     pieces, buffer = [], bytearray(size)
     while count := raw.readinto(buffer):
         pieces.append(bytes(buffer[:count]))
