@@ -3,15 +3,16 @@
 from .any_splitter import splitter_of as splitter_of
 from .base import ProbesGallery as ProbesGallery, TrainTest as TrainTest
 from .claims import ClaimSampler as ClaimSampler, DrawnClaims as DrawnClaims
-from .splitters import (
+from .experiment import Experiment as Experiment, ExperimentParts as ExperimentParts
+from .gallery_splitters import (
     EnrolledSplit as EnrolledSplit,
-    Experiment as Experiment,
-    ExperimentParts as ExperimentParts,
+    ProbeGallerySplit as ProbeGallerySplit,
+)
+from .splitters import (
     GalleryKFold as GalleryKFold,
     LeaveOneGroupOut as LeaveOneGroupOut,
     PredefinedFolds as PredefinedFolds,
     PredefinedPairFolds as PredefinedPairFolds,
-    ProbeGallerySplit as ProbeGallerySplit,
     SampleKFold as SampleKFold,
     SampleShuffleSplit as SampleShuffleSplit,
     SubjectKFold as SubjectKFold,
