@@ -20,7 +20,7 @@ from bioeval.plot.display import Display
 from bioeval.plot.plot_axes import CURVE, RGB, Style, styled
 from bioeval.plot.systems import as_plot_text, joined, labels_of, pick
 from bioeval.showing.text import Phrase, Text, fields_of, labelled, say
-from bioeval.studies.compare import PLACES
+from bioeval.studies.comparison import PLACES
 
 # Of the figure, in inches. A few rows still leave room for the words beside the axes; very many
 # rows are drawn closer, so that the figure fits on a page.

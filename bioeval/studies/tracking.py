@@ -42,7 +42,7 @@ from bioeval.studies.boxes import (
     read_sequences,
     sources_of,
 )
-from bioeval.studies.compare import (
+from bioeval.studies.comparison import (
     FEWEST_SEQUENCES,
     ComparedMeasure,
     SystemMeasure,

@@ -15,7 +15,7 @@ from bioeval.results.variables import (
     Variable,
 )
 from bioeval.studies.assurance import ASSURED, PROMISE
-from bioeval.studies.compare import COMPARISON
+from bioeval.studies.comparison import COMPARISON
 from bioeval.studies.cross_evaluate import OF_FOLDS
 from bioeval.studies.gallery_size import GALLERY_SIZE
 from bioeval.studies.groups import GROUPS
