@@ -118,7 +118,7 @@ def test_small_groups_are_not_concluded_about():
 
 
 def test_many_people_have_no_test_of_far(monkeypatch, compared):
-    monkeypatch.setattr("bioeval.studies.groups.MOST_TESTED", 60)
+    monkeypatch.setattr("bioeval.studies.group_differences.MOST_TESTED", 60)
     scores, group, threshold, complete = compared
     ds = be.by_group(scores, group, threshold=threshold, **OPTIONS)
     assert np.isnan(ds.far_groups_p) and ds.frr_groups_p == complete.frr_groups_p
