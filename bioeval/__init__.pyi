@@ -36,12 +36,10 @@ from .studies.explain import explain as explain
 from .studies.fuse import fuse as fuse
 from .studies.gallery_size import gallery_size as gallery_size
 from .studies.groups import by_group as by_group
+from .studies.judged_threshold import judge_threshold as judge_threshold
 from .studies.repeat import repeat as repeat, summary as summary
 from .studies.scorers import eer_scorer as eer_scorer, make_scorer as make_scorer
-from .studies.threshold_study import (
-    judge_threshold as judge_threshold,
-    study_threshold as study_threshold,
-)
+from .studies.threshold_study import study_threshold as study_threshold
 from .studies.tracking import tracking as tracking
 from .studies.worst_pairs import worst_pairs as worst_pairs
 from .studies.zoo import zoo as zoo

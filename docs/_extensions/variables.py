@@ -19,7 +19,8 @@ from bioeval.studies.comparison import COMPARISON
 from bioeval.studies.cross_evaluate import OF_FOLDS
 from bioeval.studies.gallery_size import GALLERY_SIZE
 from bioeval.studies.groups import GROUPS
-from bioeval.studies.threshold_study import JUDGED, STUDY
+from bioeval.studies.judged_threshold import JUDGED
+from bioeval.studies.threshold_study import STUDY
 from bioeval.studies.tracking import TRACKING, TRACKING_DIMENSIONS, TRACKING_TARGETS
 from bioeval.studies.worst_pairs import WORST_PAIRS
 from bioeval.studies.zoo import ZOO

@@ -96,7 +96,7 @@ def threshold_command(
 
 def _judge(run: Run, data: str, second: str | None, target: str, on: tuple[str, ...]) -> Output:
     """Choose a threshold on DATA, and count its errors on the file in `on`."""
-    from bioeval.studies.threshold_study import judge_threshold
+    from bioeval.studies.judged_threshold import judge_threshold
 
     file, *trials = on  # a file, and perhaps the list of its trials
     if len(trials) > 1:
