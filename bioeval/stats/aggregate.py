@@ -300,14 +300,18 @@ class _Aggregation:
 
     def _statistics(self, name: str, array: xr.DataArray) -> dict[str, np.ndarray]:
         """Return the statistics of a variable by their labels, each with the kept dimensions."""
+        scale = _scale_of(array.values)
+        array = array / scale if scale > 1 else array
         statistics = _statistics_of_values(self._joined(array), self.levels)
-        statistics["pooled"] = np.asarray(self._pooled(name))
         if self._has_repeats() and "repeat" in array.dims and "fold" in array.dims:
             within_repeat = [dim for dim in self.over if dim != "repeat" and dim in array.dims]
             means = array.mean(within_repeat).transpose("repeat", *self._kept(array)).values
             of_repeats = _statistics_of_values(means, np.empty(0))
             statistics["repeats_mean"] = of_repeats["mean"]
             statistics["repeats_sd"] = of_repeats["sd"]
+        if scale > 1:
+            statistics = {x: y if x == "number" else scale * y for x, y in statistics.items()}
+        statistics["pooled"] = np.asarray(self._pooled(name))
         return statistics
 
     def _pooled(self, name: str) -> np.ndarray | float:
@@ -441,6 +445,12 @@ def _without_end(name: str) -> str:
 
 def _ends_as_limit(name: str) -> bool:
     return _without_end(name) != name
+
+
+def _scale_of(values: np.ndarray) -> float:
+    """Return the power of two by which values are divided, exactly, so that no square overflows."""
+    largest = np.max(np.abs(values), initial=0.0, where=np.isfinite(values))
+    return 2.0**600 if largest > 2.0**500 else 1.0
 
 
 def _statistics_of_values(values: np.ndarray, levels: np.ndarray) -> dict[str, np.ndarray]:

@@ -122,6 +122,16 @@ def test_interval_of_the_attributes_or_the_argument(rng):
     assert (middle.attrs["interval_method"], middle.attrs["confidence"]) == ("quantile", 0.8)
 
 
+@pytest.mark.parametrize("threshold", [1e308, -1e308, np.finfo(np.float64).max])
+def test_the_mean_of_the_largest_thresholds_does_not_overflow(threshold):
+    with np.errstate(all="raise"):
+        study = be.study_threshold(be.simulate(40, 3, random_state=1), threshold)
+    of_folds = be.aggregate(study["folds"], ("repeat", "fold"))["threshold"]
+    for statistic in ("mean", "median", "repeats_mean"):
+        np.testing.assert_allclose(of_folds.sel(statistic=statistic), threshold, rtol=1e-15)
+    assert (of_folds.sel(statistic=["sd", "repeats_sd"]) <= 1e-15 * abs(threshold)).all()
+
+
 def test_one_of_two_dimensions_and_a_tree(rng):
     ds = folds_of_own(rng)
     tree = xr.DataTree.from_dict({"verification/single": ds, "other": xr.Dataset({"x": 1.0})})
