@@ -26,7 +26,8 @@ from bioeval.results.attributes import tree_of
 from bioeval.scores.labels import is_written
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import IntervalMethod
-from bioeval.studies.cross_evaluate import FoldOptions, FoldTask, evaluate_tasks, parse_ranks
+from bioeval.studies.cross_evaluate import evaluate_tasks
+from bioeval.studies.fold_results import FoldOptions, FoldTask, parse_ranks
 from bioeval.studies.repeat import results_of_partitions
 from bioeval.studies.splits import SplitSides
 from bioeval.tasks.card_scores import compared

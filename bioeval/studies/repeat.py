@@ -76,7 +76,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.rows import stated_memory_limit
 from bioeval.showing.messages import warn_of, warns_of_doubts
 from bioeval.showing.nodes import OVER
-from bioeval.studies.cross_evaluate import (
+from bioeval.studies.fold_results import (
     parse_ranks,
     parts_without_attempts,
     support_of_parts,

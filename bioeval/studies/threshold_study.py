@@ -75,13 +75,8 @@ from bioeval.studies.assurance import (
     assured_threshold,
     remarks_on,
 )
-from bioeval.studies.cross_evaluate import (
-    FoldOptions,
-    ThresholdTask,
-    cross_evaluate,
-    fold_dataset,
-    numbers_of_searches,
-)
+from bioeval.studies.cross_evaluate import cross_evaluate, numbers_of_searches
+from bioeval.studies.fold_results import FoldOptions, ThresholdTask, fold_dataset
 from bioeval.studies.splits import Samples, SplitPlan
 from bioeval.tasks.identification import open_set
 from bioeval.tasks.verification_task import verification

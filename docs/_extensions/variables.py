@@ -16,7 +16,7 @@ from bioeval.results.variables import (
 )
 from bioeval.studies.assurance import ASSURED, PROMISE
 from bioeval.studies.comparison import COMPARISON
-from bioeval.studies.cross_evaluate import OF_FOLDS
+from bioeval.studies.fold_results import OF_FOLDS
 from bioeval.studies.gallery_size import GALLERY_SIZE
 from bioeval.studies.groups import GROUPS
 from bioeval.studies.judged_threshold import JUDGED
