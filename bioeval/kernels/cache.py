@@ -1,10 +1,12 @@
-"""Compilation of loops, and the folder of compiled kernels.
+"""Compilation of loops, the folder where compiled loops are kept, and reports of compilations.
 
-Numba notices if the file of a loop is edited, but not if a file is edited from which the loop uses
-a function. The folder therefore has another name for each state of the kernels and of their
-libraries. It is beside the kernels, or in the user's cache if that place is not writable, so that
-later runs with the same kernels find it. ``BIOEVAL_CACHE_DIR`` names another folder for these
-kernels, and ``NUMBA_CACHE_DIR`` a folder for all that numba compiles.
+:func:`loop_of` makes the compiled loop of a function. Numba notices if the file of a loop is
+edited, but not if a file is edited from which the loop uses a function. The folder of compiled
+loops therefore has another name for each state of the kernels and of their libraries, such as
+``bioeval-kernels-0f3a...``. It is beside the kernels, or in the user's cache if that place is not
+writable, so that later runs with the same kernels find it. ``BIOEVAL_CACHE_DIR`` names another
+folder for these kernels, and ``NUMBA_CACHE_DIR`` a folder for all that numba compiles.
+:class:`Compilations` tells users who wait for a compilation.
 """
 
 from __future__ import annotations
@@ -30,17 +32,47 @@ from numba.extending import register_jitable
 from bioeval.base.options import require_address_space
 from bioeval.base.progress import is_shown, stage
 
+
+def loop_of(function: Callable[..., Any], helpers: list[Callable[..., Any]]) -> Any:
+    """Return a loop that is compiled when its arguments have new types, and kept in `CACHE`.
+
+    `helpers` are functions that loops call; the list is emptied. Only one thread at a time may call
+    this.
+    """
+    while helpers:
+        register_jitable(helpers.pop())
+    before = config.CACHE_DIR  # type: ignore[attr-defined]
+    config.CACHE_DIR = CACHE  # type: ignore[attr-defined]
+    try:
+        return numba.njit(nogil=True, cache=True)(function)
+    finally:
+        config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+
+# ------------------------------------------------------------ the folder of compiled loops
+
 #: How many states of the kernels are kept; older states are removed.
 _KEPT_STATES = 4
 _PREFIX = "bioeval-kernels-"
 _VARIABLE = "BIOEVAL_CACHE_DIR"
 
 
-def _digest_of_kernels() -> str:
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+def _cache_folder() -> str:
+    """Return the folder that a variable names, or the first place that can be written to."""
+    for variable in (_VARIABLE, "NUMBA_CACHE_DIR"):
+        if chosen := os.environ.get(variable):
+            return _chosen_folder(variable, chosen)
+    if config.CACHE_DIR:  # type: ignore[attr-defined]
+        return _chosen_folder("NUMBA_CACHE_DIR", config.CACHE_DIR)  # type: ignore[attr-defined]
+    parents = [Path(__file__).parent / "__pycache__"]
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        parents.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
+    for parent in parents:
+        folder = parent / (_PREFIX + _digest_of_kernels())
+        if _create_writable(folder):
+            _remove_old_states(folder)
+            return str(folder)
+    return _temporary_folder("no folder for compiled kernels can be written to, so they")
 
 
 def _create_writable(folder: Path) -> bool:
@@ -52,6 +84,37 @@ def _create_writable(folder: Path) -> bool:
     return True
 
 
+def _digest_of_kernels() -> str:
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _chosen_folder(variable: str, chosen: Any) -> str:
+    if _create_writable(Path(chosen)):
+        return str(chosen)
+    return _temporary_folder(f"{variable}, {chosen}, cannot be written to, so kernels")
+
+
+def _temporary_folder(problem: str) -> str:
+    temporary = tempfile.mkdtemp(prefix="bioeval-")
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    os.environ[_VARIABLE] = temporary  # worker processes read the variable
+    warn_once(f"{problem} are compiled anew each time; set {_VARIABLE} to a folder that can")
+    return temporary
+
+
+def _remove_old_states(newest: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.utime(newest)
+        states = sorted(newest.parent.glob(f"{_PREFIX}*"), key=os.path.getmtime)
+        for old in states[:-_KEPT_STATES]:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+# ------------------------------------------------------------ reports of compilations
+
 #: Seconds of compilation before a line is written about it. Compiled loops are kept, so a script
 #: that calls a function for the first time, or with scores of another dtype, may compile a loop or
 #: two in a few seconds, and that is not worth a line.
@@ -59,7 +122,6 @@ PATIENCE = 10.0
 
 # Bytes of addresses that compiling the loops of an evaluation takes, with some room.
 _ADDRESSES = 512 << 20
-
 
 _is_warned = False  # whether a line about compilation was written: no other line follows
 
@@ -113,63 +175,7 @@ class Compilations(event.Listener):
             self._spent += time.monotonic() - self._begun
 
 
-def _cache_folder() -> str:
-    for variable in (_VARIABLE, "NUMBA_CACHE_DIR"):
-        if chosen := os.environ.get(variable):
-            return _chosen_folder(variable, chosen)
-    if config.CACHE_DIR:  # type: ignore[attr-defined]
-        return _chosen_folder("NUMBA_CACHE_DIR", config.CACHE_DIR)  # type: ignore[attr-defined]
-    parents = [Path(__file__).parent / "__pycache__"]
-    with contextlib.suppress(RuntimeError):  # a user without a home
-        parents.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
-    for parent in parents:
-        folder = parent / (_PREFIX + _digest_of_kernels())
-        if _create_writable(folder):
-            _remove_old_states(folder)
-            return str(folder)
-    return _temporary_folder("no folder for compiled kernels can be written to, so they")
-
-
-def _chosen_folder(variable: str, chosen: Any) -> str:
-    if _create_writable(Path(chosen)):
-        return str(chosen)
-    return _temporary_folder(f"{variable}, {chosen}, cannot be written to, so kernels")
-
-
-def _remove_old_states(newest: Path) -> None:
-    with contextlib.suppress(OSError):
-        os.utime(newest)
-        states = sorted(newest.parent.glob(f"{_PREFIX}*"), key=os.path.getmtime)
-        for old in states[:-_KEPT_STATES]:
-            shutil.rmtree(old, ignore_errors=True)
-
-
-def _temporary_folder(problem: str) -> str:
-    temporary = tempfile.mkdtemp(prefix="bioeval-")
-    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-    os.environ[_VARIABLE] = temporary  # worker processes read the variable
-    warn_once(f"{problem} are compiled anew each time; set {_VARIABLE} to a folder that can")
-    return temporary
-
-
 #: Where compiled kernels are kept.
 CACHE = _cache_folder()
-
-
-def loop_of(function: Callable[..., Any], helpers: list[Callable[..., Any]]) -> Any:
-    """Return a loop that is compiled when its arguments have new types, and kept in `CACHE`.
-
-    `helpers` are functions that loops call; the list is emptied. Only one thread at a time may call
-    this.
-    """
-    while helpers:
-        register_jitable(helpers.pop())
-    before = config.CACHE_DIR  # type: ignore[attr-defined]
-    config.CACHE_DIR = CACHE  # type: ignore[attr-defined]
-    try:
-        return numba.njit(nogil=True, cache=True)(function)
-    finally:
-        config.CACHE_DIR = before  # type: ignore[attr-defined]
-
 
 event.register("numba:compile", Compilations())
