@@ -240,32 +240,49 @@ def simulate(
     >>> scores.shape
     (50, 20)
     """
-    arguments = dict(locals())  # all arguments by name: this must be the first statement
     require_choice("model", model, MODELS)
     require_choice("kind", kind, VALUED)
-    options = {of: {x: arguments.pop(x) for x in names} for of, names in _OPTIONS.items()}
-    chosen: dict[str, Any] = {k: v for k, v in options.pop(model).items() if v is not None}
-    for other_model, of_other in options.items():
-        for name, value in of_other.items():
-            if value is not None:
-                raise DataError(
-                    f"`{name}` is {received(value)}, an option of model {other_model!r}, not of "
-                    f"{model!r}"
-                )
-    of_people = {k: v for k, v in arguments.items() if k not in ("model", "kind")}
+    options: dict[str, Any] = {
+        "dimensions": dimensions,
+        "within": within,
+        "camera_sd": camera_sd,
+        "d_prime": d_prime,
+        "goat_sd": goat_sd,
+        "wolf_sd": wolf_sd,
+        "lamb_sd": lamb_sd,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    for name, value in given.items():
+        if name not in _OPTIONS[model]:
+            other_model = next(x for x in MODELS if x != model)
+            raise DataError(
+                f"`{name}` is {received(value)}, an option of model {other_model!r}, not of "
+                f"{model!r}"
+            )
+    of_people: dict[str, Any] = {
+        "n_subjects": n_subjects,
+        "n_templates": n_templates,
+        "layout": layout,
+        "probes": probes,
+        "unenrolled": unenrolled,
+        "sessions": sessions,
+        "cameras": cameras,
+        "first_subject": first_subject,
+        "random_state": random_state,
+    }
     if model == "gaussian-embeddings":
         if kind != "distance":
             raise DataError(
                 f"`kind` is {received(kind)}; embeddings are compared by distances. "
                 'Expected "distance", or `model="gaussian-scores"`'
             )
-        return simulate_embeddings(**of_people, **chosen).scores()
+        return simulate_embeddings(**of_people, **given).scores()
 
     # Each score is drawn by itself.
     people, seed, sides = _samples_of_people(**of_people)
-    d_prime = require_number("d_prime", chosen.get("d_prime", 2.0), low=0.0)
+    d_prime = require_number("d_prime", given.get("d_prime", 2.0), low=0.0)
     goat, wolf, lamb = (
-        require_number(name, chosen.get(name, 0.0), low=0.0) * Stream(seed, key).normals(people)
+        require_number(name, given.get(name, 0.0), low=0.0) * Stream(seed, key).normals(people)
         for key, name in enumerate(_ANIMALS, _OFFSETS)
     )
     rows, columns = sides[-1], sides[0]
