@@ -203,8 +203,25 @@ def load(
     >>> roles = {"embeddings": "dlib128", "labels": "subject"}
     >>> scores = be.load("faces.npz", columns=roles, metric="l2")  # doctest: +SKIP
     """
-    arguments = dict(locals())  # all arguments by name: this must be the first statement
-    return read_with(arguments.pop("path"), **arguments)
+    return read_with(
+        path,
+        labels=labels,
+        gallery=gallery,
+        trials=trials,
+        kind=kind,
+        metric=metric,
+        nan=nan,
+        failed=failed,
+        exclude=exclude,
+        average=average,
+        subject_from=subject_from,
+        names_of=names_of,
+        distractor_ids=distractor_ids,
+        columns=columns,
+        lists=lists,
+        shared=shared,
+        format=format,
+    )
 
 
 def read_with(path: Any, *, only_embeddings: bool = False, **arguments: Any) -> Scores:
