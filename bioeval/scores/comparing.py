@@ -127,23 +127,26 @@ def compare_embeddings(
             sides[i] = replace(side, labels=means_meta.pop(""), meta=means_meta)
             left_out |= reasons
 
-    # The distances. Without a gallery, the first side is also the last.
+    # Without a gallery, the first side is also the last. Means have no keys.
     source = EmbeddingSource(embeddings[0], embeddings[-1], metric, dtype)
+    if columns:
+        all_labels = sides[0].labels, None if gallery is None else sides[1].labels
+        all_metas = sides[0].meta, metas[1] if gallery is None else sides[1].meta
+        sides = [*sides_in_order(source, all_labels, all_metas, names, mask)]
+    elif gallery is None:
+        sides.append(side_in_order(None, metas[1], sides[0].keys, names, ARGUMENTS[1]))
+    kind = kind_of_metric(metric, kind)
+
+    # The distances: a matrix only if it is small.
     bytes_of_matrix = math.prod(source.shape) * source.dtype.itemsize
     is_small = bytes_of_matrix <= (OPTIONS["memory_limit"] or MEMORY_LIMIT)
     distances = source.matrix() if is_small and not as_read else source
-    if columns:  # means have no keys
-        all_labels = sides[0].labels, None if gallery is None else sides[1].labels
-        all_metas = sides[0].meta, metas[1] if gallery is None else sides[1].meta
-        sides = [*sides_in_order(distances, all_labels, all_metas, names, mask)]
-    elif gallery is None:
-        sides.append(side_in_order(None, metas[1], sides[0].keys, names, ARGUMENTS[1]))
     probe_side, gallery_side = sides
     return Comparison(
         distances,
         probe_side,
         gallery_side,
-        kind=kind_of_metric(metric, kind),
+        kind=kind,
         metric=source.metric if isinstance(source.metric, str) else "",
         origin=describe_metric(source.metric, embeddings[0]) + means_in_words,
         remarks=(*dict.fromkeys(remarks), *left_out_of(left_out, columns)),
