@@ -30,7 +30,7 @@ import numpy as np
 from bioeval.base.progress import report_rows
 from bioeval.counting.parts import Add, Parts
 from bioeval.kernels.compiling import writable_alias
-from bioeval.kernels.distance import Embeddings, finish_euclidean
+from bioeval.kernels.rows import Embeddings, finish_euclidean
 from bioeval.scores.attempts import are_left_out, excluded
 from bioeval.scores.blocks import Block, Mates
 from bioeval.scores.cells import composed

@@ -42,7 +42,7 @@ from bioeval.base.errors import DataError, counted, received
 from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.base.options import in_turns, row_spans
 from bioeval.kernels.compiling import writable_alias
-from bioeval.kernels.distance import Embeddings, finish_euclidean
+from bioeval.kernels.rows import Embeddings, finish_euclidean
 from bioeval.scores.blocks import is_few
 
 #: Templates on each side of a tile of distances.

@@ -25,7 +25,7 @@ from bioeval.counting.operating_points import COST_LABELS
 from bioeval.results.attributes import THRESHOLD_STUDY, require_schema, study_in_one
 from bioeval.results.beyond_scores import note_thresholds_beyond_scores
 from bioeval.results.variables import TASKS as TABLES, VARIABLES, Variable, described
-from bioeval.stats.galleries import each_gallery
+from bioeval.stats.aggregate import each_gallery
 
 #: Results that are records: their dimension, and the variables that each record has.
 RECORDS = {

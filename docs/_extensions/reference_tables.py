@@ -15,8 +15,7 @@ from sphinx.application import Sphinx
 from variables import variables_page
 
 from bioeval.cli.command import by_heading
-from bioeval.cli.lazy_group import root
-from bioeval.cli.table import COMMANDS, HEADINGS
+from bioeval.cli.lazy_group import COMMANDS, HEADINGS, root
 
 #: The modules whose names are public.
 PUBLIC = ("bioeval", "bioeval.plot", "bioeval.partition", "bioeval.stats", "bioeval.datasets")

@@ -83,7 +83,7 @@ def test_help_of_help(capsys):
 
 def test_help_imports_no_numpy():
     program = (
-        "import sys; from bioeval.cli import main; from bioeval.cli.table import COMMANDS; "
+        "import sys; from bioeval.cli import main; from bioeval.cli.lazy_group import COMMANDS; "
         "names = ('numpy', 'rich', 'bioeval.cli.commands.run'); "
         "codes = [main(['--help']), [n for n in names if n in sys.modules]]; "
         "codes += [{main([name, '--help']) for name in COMMANDS}]; "
