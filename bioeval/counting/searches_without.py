@@ -5,7 +5,7 @@ A is at 0.1 from a template of B, at 0.2 from one of C, and at 0.3 from its best
 at rank 3, and at rank 2 without B or without C. The nearest other unit is B, and the distance of
 the nearest impostor is 0.1, or 0.2 without B.
 
-:class:`LeftOut` has these effects. `stats/search_attempts.py` makes the rates without each unit.
+:class:`LeftOut` has these effects. `stats/search_columns.py` makes the rates without each unit.
 """
 
 from __future__ import annotations
