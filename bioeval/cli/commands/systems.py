@@ -51,7 +51,7 @@ def compare_command(run: Run, data: tuple[str, ...], **options: Any) -> Output:
     the last of DATA is a list of trials without scores, it has the trials of all systems.
     """
     from bioeval.evaluation import evaluate
-    from bioeval.scores.formats.layouts import lists_trials
+    from bioeval.scores.formats.trials import lists_trials
     from bioeval.studies.compare import compare
 
     # The last file may be a list of trials, of all systems.

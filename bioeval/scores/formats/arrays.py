@@ -58,13 +58,6 @@ from bioeval.scores.formats.array_file import (
 )
 from bioeval.scores.formats.containers import Lazy, open_npy
 from bioeval.scores.formats.labels import SIBLINGS, sibling
-from bioeval.scores.formats.layouts import (
-    in_listed_order,
-    look_up,
-    read_comparisons,
-    refuse_impostor_flags,
-    scores_of_classes,
-)
 from bioeval.scores.formats.roles import Arguments
 from bioeval.scores.formats.tables import COLUMNS
 from bioeval.scores.formats.texts import (
@@ -74,6 +67,13 @@ from bioeval.scores.formats.texts import (
     kind_of_file,
     one_side_alone,
     wrong_shape,
+)
+from bioeval.scores.formats.trials import (
+    in_listed_order,
+    look_up,
+    read_comparisons,
+    refuse_impostor_flags,
+    scores_of_classes,
 )
 from bioeval.scores.keys import Keys, as_names
 from bioeval.scores.labels import IDS_OF_NO_PERSON, as_objects, as_subjects, ids_of_no_person

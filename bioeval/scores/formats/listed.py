@@ -25,19 +25,17 @@ from bioeval.base.errors import DataError, Message, backquoted
 from bioeval.base.options import require_memory
 from bioeval.scores.codes import Codes, present
 from bioeval.scores.formats.labels import descriptions
-from bioeval.scores.formats.layouts import (
-    Layout,
-    ScoredPairs,
-    join,
-    misspelt,
-    read_comparisons,
-    refuse_impostor_flags,
-    refuse_unread_names,
-    truth_of,
-)
+from bioeval.scores.formats.layouts import Layout, misspelt, refuse_unread_names
 from bioeval.scores.formats.roles import Arguments
 from bioeval.scores.formats.tables import Columns, Words, first_codes
 from bioeval.scores.formats.texts import fault
+from bioeval.scores.formats.trials import (
+    ScoredPairs,
+    join,
+    read_comparisons,
+    refuse_impostor_flags,
+    truth_of,
+)
 from bioeval.scores.image_names import subject_pattern
 from bioeval.scores.keys import united
 from bioeval.scores.labels import are_of_no_person, as_objects, ids_of_no_person

@@ -29,11 +29,9 @@ from bioeval.scores.formats.arrays import scores_of, scores_of_array, vectors_of
 from bioeval.scores.formats.containers import Lazy, open_npy
 from bioeval.scores.formats.labels import Description, column_of_subjects, descriptions
 from bioeval.scores.formats.layouts import (
-    in_listed_order,
     layout_of,
     misspelt,
     no_scores,
-    scores_of_classes,
     unnamed_columns,
     with_header,
 )
@@ -61,6 +59,7 @@ from bioeval.scores.formats.texts import (
     text_array,
     wrong_shape,
 )
+from bioeval.scores.formats.trials import in_listed_order, scores_of_classes
 from bioeval.scores.keys import as_keys, counts_rows, keys_of
 from bioeval.scores.labels import as_objects, missing_values, normal
 from bioeval.scores.matrix import Scores
