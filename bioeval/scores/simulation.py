@@ -348,15 +348,15 @@ camera_sd, first_subject, random_state
     [1, 2, 1, 2, 1, 2]
     """
     people, seed, sides = _samples_of_people(
-        n_subjects,
-        n_templates,
-        layout,
-        probes,
-        unenrolled,
-        sessions,
-        cameras,
-        first_subject,
-        random_state,
+        n_subjects=n_subjects,
+        n_templates=n_templates,
+        layout=layout,
+        probes=probes,
+        unenrolled=unenrolled,
+        sessions=sessions,
+        cameras=cameras,
+        first_subject=first_subject,
+        random_state=random_state,
     )
     dimensions = require_integer("dimensions", dimensions, low=1)
     try:
@@ -449,6 +449,7 @@ class _Samples:
 
 
 def _samples_of_people(
+    *,
     n_subjects: int,
     n_templates: Counts,
     layout: PopulationLayout,
